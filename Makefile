@@ -1,0 +1,50 @@
+# Every target makes what it needs: a fresh machine with Python, git and make is enough.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+BENCH ?=
+
+.PHONY: help demo test lint bench clean
+.SILENT:
+
+help: ## what there is to run
+	awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(READY) ## see an agent's session judged live, in the terminal
+	$(BIN)/spanward demo
+
+test: lint ## everything that must hold: style, types, rooms, tests, coverage of the core
+	echo "tests:"
+	$(BIN)/coverage erase
+	$(BIN)/pytest --quiet --cov --cov-report= --cov-fail-under=0
+	echo "coverage of the core (lines and branches, must be 100 %):"
+	$(BIN)/coverage report
+	echo "coverage of everything:"
+	$(BIN)/coverage report --include='src/spanward/**' --fail-under=0 --format=total
+
+lint: $(READY) ## style, types and who may import whom
+	echo "style:"
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	echo "types:"
+	$(BIN)/mypy
+	echo "rooms:"
+	$(BIN)/lint-imports --no-logo
+
+bench: $(READY) ## spans a second and core, costs by stage, memory a session (BENCH=--quick for a taste)
+	$(BIN)/python bench/run.py $(BENCH)
+
+clean: ## remove the environments and everything that was built
+	rm -rf $(VENV) .venv-* build dist .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache \
+		.hypothesis .import_linter_cache bench/results
+	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
+		"spanward needs Python 3.11 or later; this is %s. Try: make PYTHON=python3.12" \
+		% sys.version.split()[0])'
+	echo "setting up $(VENV) (once; about a minute)"
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@

@@ -1,0 +1,309 @@
+"""The engine: reports in, announcements out; no I/O, no threads, no clock of its own.
+
+Call order: ``take`` with what came, ``advance`` as time goes by, ``finish`` once at the end. Times
+are monotonic seconds, given by the caller and never falling. Not safe for several threads.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spanward.engine.counters import Counters
+from spanward.engine.deadlines import Deadlines
+from spanward.engine.folding import Folding, moved
+from spanward.engine.identity import call_key, is_call, record_identity
+from spanward.engine.judge import Judge
+from spanward.engine.keep import Keep
+from spanward.engine.lifecycle import Lifecycle
+from spanward.engine.plan import Plan
+from spanward.engine.registry import Registry
+from spanward.engine.reports import Execution, Placed, overlap, same_record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from spanward.engine.limits import Limits
+    from spanward.engine.session import Session
+    from spanward.engine.unit import Unit
+    from spanward.fact import Fact
+    from spanward.item import Item, Report
+    from spanward.specs.spec import Spec
+    from spanward.verdict import Announcement, Cause, Verdict
+
+
+class Engine:
+    """Judges sessions against specs as their items arrive.
+
+    ``counters`` are plain figures. ``faults`` are exceptions that reports raised: such a report is
+    counted and left, never raised; whoever drives the engine tells of them and clears the list.
+    """
+
+    def __init__(self, specs: Sequence[Spec], limits: Limits) -> None:
+        self.counters = Counters()
+        self.faults: list[Exception] = []
+        self._exact = limits.amend_window is None
+        self._plan = Plan(specs)
+        self._registry = Registry(has_turns=self._plan.has_turns, has_jobs=self._plan.has_jobs)
+        self._keep = Keep(limits.amend_window, self._registry)
+        deadlines: Deadlines[object] = Deadlines()
+        self._judge = Judge(self._plan, limits.settle, deadlines, self._number)
+        self._folding = Folding(
+            self._plan, self._registry, self._judge, self.counters, limits.max_facts
+        )
+        self._life = Lifecycle(
+            self._plan, self._registry, self._judge, self._folding, deadlines, limits, self.counters
+        )
+
+    @property
+    def sessions_active(self) -> int:
+        """Sessions that are open."""
+        return sum(not session.ended for session in self._registry.sessions.values())
+
+    @property
+    def units_open(self) -> int:
+        """Units whose results are not final."""
+        sessions = self._registry.sessions.values()
+        return sum(not unit.ended for session in sessions for unit in session.units.values()) + sum(
+            job.begun and not job.unit.ended for job in self._registry.jobs.values()
+        )
+
+    def foresee(self, reports: Iterable[Report], now: float) -> None:
+        """Learn whose session each trace is, before anything is judged: what ``check`` can do."""
+        for report in reports:
+            if report.binds and report.session is not None:
+                self._life.session(report.session, now)
+                self._registry.bind(report, report.session, now)
+
+    def take(self, reports: Iterable[Report], now: float) -> list[Announcement]:
+        """Take reports in their order; gives what is announced because of them."""
+        for report in reports:
+            try:
+                self._take(report, now)
+            except Exception as fault:  # noqa: BLE001  input must never stop the worker
+                self.counters.errors[""] += 1
+                self.faults.append(fault)
+        self._folding.refresh(now)
+        return self._announced()
+
+    def advance(self, now: float) -> list[Announcement]:
+        """Let time pass; gives what is announced because of it."""
+        self._keep.expire(now)
+        self._life.advance(now)
+        return self._announced()
+
+    def finish(self, cause: Cause, now: float) -> list[Announcement]:
+        """End every unit; gives what is announced because of it."""
+        self._folding.refresh(now)
+        self._life.finish(cause)
+        return self._announced()
+
+    def report(self) -> list[Verdict]:
+        """The final verdict of each unit and spec, after ``finish``, in the order of ``check``."""
+        units = [
+            unit for session in self._registry.sessions.values() for unit in session.units.values()
+        ]
+        units += [job.unit for job in self._registry.jobs.values() if job.begun]
+        verdicts = [verdict for unit in units for verdict in self._judge.report(unit)]
+        return sorted(verdicts, key=_report_order)
+
+    def _announced(self) -> list[Announcement]:
+        announced, self._judge.out = self._judge.out, []
+        return announced
+
+    def _number(self, unit: Unit) -> int | None:
+        if unit.turn is None or unit.session is None:
+            return None
+        return self._registry.sessions[unit.session].presence.number(unit.turn)
+
+    # --- one report
+
+    def _take(self, report: Report, now: float) -> None:
+        if report.binds and report.session is not None:
+            session = self._life.session(report.session, now)
+            left = self._registry.bind(report, report.session, now)
+            if left is not None:
+                self._move(report.trace_id, left, session, now)
+            self._life.touch(session, now)
+        for item in report.items:
+            self.counters.items[item.kind] += 1
+            self._admit(item, now)
+            if self._exact:
+                self._folding.refresh(now)
+
+    def _admit(self, item: Item, now: float) -> None:
+        home = item.session or self._registry.home(item.trace_id)
+        if home is None:
+            self.counters.not_an_item += 1
+            return
+        session = self._life.session(home, now)
+        self._registry.see_report(session, item)
+        if not self._keep.keeps(item):
+            self._admit_alone(session, item, now)
+            return
+        first = 0
+        if is_call(item) and not self._keep.has(item, home):
+            number = self._next_execution(session, item)
+            if number is None:
+                self._ignore_late(session, now)
+                return
+            first = number
+        homeless = item.session is None
+        try:
+            filed = self._keep.file(item, home, now, homeless=homeless, first=first)
+        except OverflowError:
+            self._ignore_late(session, now)
+            return
+        if filed is None:
+            self.counters.duplicates += 1
+            self._life.touch(session, now)
+            return
+        self._place(*filed, now)
+
+    def _admit_alone(self, session: Session, item: Item, now: float) -> None:
+        """Take an item whose reports are not kept: only its fact can tell that it came before."""
+        homeless = item.session is None
+        key = record_identity(item)
+        fact = self._folding.fact(item, key, session.name, homeless=homeless)
+        known = None if fact is None else session.table.get(key)
+        if fact is None or known is None:
+            self._see(session, item, now, homeless=homeless)
+            self._life.step(session, item, now)
+            if fact is not None:
+                self._folding.add(session, fact, item, now)
+            return
+        self._life.step(session, item, now)
+        if fact == known:
+            self.counters.duplicates += 1
+        elif _outranks(fact, known):
+            self.counters.amended += 1
+            self._folding.change(session, known, fact, item)
+        else:
+            self.counters.late += 1
+
+    def _next_execution(self, session: Session, item: Item) -> int | None:
+        """The number of a call's next execution; None when the report is of one no longer kept."""
+        number = 0
+        while (known := session.table.get(call_key(item.call_id or "", number))) is not None:
+            if same_record(item, known) or overlap(item, known):
+                return None
+            number += 1
+        return number
+
+    def _ignore_late(self, session: Session, now: float) -> None:
+        self.counters.late += 1
+        self._life.touch(session, now)
+
+    # --- kept items
+
+    def _place(self, execution: Execution, before: list[Placed], now: float) -> None:
+        """Take an item into account as its reports make it now, in place of what it was before."""
+        item, homeless = execution.item, execution.homeless
+        home = before[0].session if before and is_call(item) else item.session
+        home = home or self._registry.home(item.trace_id) or ""
+        session = self._life.session(home, now)
+        key = (
+            call_key(item.call_id or "", execution.number)
+            if is_call(item)
+            else record_identity(item)
+        )
+        fact = self._folding.fact(item, key, home, homeless=homeless)
+        execution.placed = Placed(home, key, item, homeless)
+        if not before:
+            self._see(session, item, now, homeless=homeless)
+            self._life.step(session, item, now)
+            if fact is not None:
+                self._folding.add(session, fact, item, now)
+            return
+        self.counters.amended += 1
+        self._replace(session, fact, item, execution.placed, before, now)
+
+    def _replace(
+        self,
+        session: Session,
+        fact: Fact | None,
+        item: Item,
+        placed: Placed,
+        before: list[Placed],
+        now: float,
+    ) -> None:
+        self._see(session, item, now, homeless=placed.homeless)
+        for old in before:
+            self._unsee(old)
+        if any(_elsewhere(old, placed) for old in before):
+            for name in {placed.session, *(old.session for old in before)}:
+                self._life.reconcile(self._registry.sessions[name], item, now)
+            self._life.reconcile_jobs({old.item.job for old in before})
+        self._life.step(session, item, now)
+        for old in before[1:]:
+            owner = self._registry.sessions[old.session]
+            self._folding.change(owner, owner.table.get(old.key), None, item)
+        owner = self._registry.sessions[before[0].session]
+        known = owner.table.get(before[0].key)
+        if owner is session:
+            self._folding.change(session, known, fact, item)
+            return
+        self._folding.change(owner, known, None, item)
+        self._folding.change(session, None, fact, item)
+
+    def _see(self, session: Session, item: Item, now: float, *, homeless: bool) -> None:
+        self._registry.see(session, item, homeless=homeless, times=1)
+        if item.turn is not None and session.presence.numbered == 1 and session.units:
+            self._life.reconcile(session, item, now)  # keys are no longer how turns are known
+
+    def _unsee(self, placed: Placed) -> None:
+        session = self._registry.sessions[placed.session]
+        self._registry.see(session, placed.item, homeless=placed.homeless, times=-1)
+
+    # --- sessions found late
+
+    def _move(self, trace_id: bytes, left: str, session: Session, now: float) -> None:
+        """Move a trace's homeless items from the session they were judged in to another one."""
+        old = self._registry.sessions[left]
+        reports = self._keep.take_homeless(trace_id)
+        executions = [execution for each in reports for execution in each.executions]
+        for execution in executions:
+            if execution.placed is not None:
+                self._take_back(execution.placed)
+        for fact in [f for f in old.table if f.homeless and f.trace_id == trace_id]:
+            self._folding.change(old, fact, None, None)
+            if session.table.get(fact.key) is None:
+                self._folding.change(session, None, moved(fact, session.name), None)
+        self._registry.recount(old)
+        self._registry.recount(session)
+        for filed in [filed for execution in executions for filed in execution.reports]:
+            self._admit(filed.item, now)
+        self._life.reconcile(old, None, now)
+        self._life.reconcile(session, None, now)
+        self._life.reconcile_jobs({execution.item.job for execution in executions})
+        self._life.drop_if_empty(old)
+
+    def _take_back(self, placed: Placed) -> None:
+        session = self._registry.sessions[placed.session]
+        self._unsee(placed)
+        self._folding.change(session, session.table.get(placed.key), None, None)
+
+
+def _elsewhere(old: Placed, new: Placed) -> bool:
+    """Whether an amendment moved an item to another session, turn or kind."""
+    return (old.session, old.item.turn, old.item.turn_key, old.item.job, old.item.kind) != (
+        new.session,
+        new.item.turn,
+        new.item.turn_key,
+        new.item.job,
+        new.item.kind,
+    )
+
+
+def _outranks(fact: Fact, known: Fact) -> bool:
+    """Which of two reports of one record stands when neither was kept whole."""
+    return (fact.end_ns, fact.start_ns, fact.true, fact.unknown) > (
+        known.end_ns,
+        known.start_ns,
+        known.true,
+        known.unknown,
+    )
+
+
+def _report_order(verdict: Verdict) -> tuple[str, str, int, str]:
+    turn = -1 if verdict.turn is None else verdict.turn
+    return (verdict.spec, verdict.session or "", turn, verdict.job or "")

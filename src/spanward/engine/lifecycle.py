@@ -1,0 +1,340 @@
+"""The life of units: when they begin, when they end, and what happens to what is kept then.
+
+A unit ends when its session said so, when nothing came for the idle timeout, when a later turn
+has begun; it is kept for a while after, and reopened by what comes late (semantics, section 6).
+Deadlines are never taken back: who is woken looks at what is true by then.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from spanward.engine.deadlines import Deadlines
+from spanward.engine.judge import Judge, Settling
+from spanward.engine.plan import Plan
+from spanward.engine.session import Job, Session
+from spanward.item import SPAN
+from spanward.verdict import Cause
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from spanward.engine.counters import Counters
+    from spanward.engine.folding import Folding
+    from spanward.engine.limits import Limits
+    from spanward.engine.registry import Registry
+    from spanward.engine.unit import Turn, Unit
+    from spanward.item import Item
+
+_COOL: Final = 60.0
+"""Seconds after which a quiet session's operator states are given back; its facts stay."""
+
+
+class _TurnEnd(msgspec.Struct, frozen=True):
+    """A turn that ends because a later one has begun."""
+
+    unit: Unit
+
+
+class Lifecycle:
+    """Begins and ends the units of sessions and jobs as items and time go by."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        registry: Registry,
+        judge: Judge,
+        folding: Folding,
+        deadlines: Deadlines[object],
+        limits: Limits,
+        counters: Counters,
+    ) -> None:
+        self._plan = plan
+        self._named = plan.named_turns
+        self._registry = registry
+        self._judge = judge
+        self._folding = folding
+        self._deadlines = deadlines
+        self._limits = limits
+        self._counters = counters
+        self._sessions_due: Deadlines[Session] = Deadlines()
+        self._ended: deque[Session] = deque()
+        self._cooling: deque[tuple[float, Session]] = deque()
+
+    # --- items
+
+    def session(self, name: str, now: float) -> Session:
+        """The session of a name; a new one may push another out."""
+        session = self._registry.sessions.get(name)
+        if session is None:
+            self._make_room(now)
+            session = self._registry.session(name, now)
+            self._sessions_due.set(now + self._limits.idle_timeout, session)
+            self._counters.sessions_opened += 1
+        return session
+
+    def touch(self, session: Session, now: float) -> None:
+        """Something came for a session."""
+        session.seen = now
+        if session.ended:
+            session.ended = False
+            self._sessions_due.set(now + self._limits.idle_timeout, session)
+        if not session.warm:
+            session.warm = True
+            self._cooling.append((now, session))
+
+    def step(self, session: Session, item: Item, now: float) -> None:
+        """An item was taken into account: begin or reopen the units that it is in."""
+        self.touch(session, now)
+        if self._named and session.presence.has(None):
+            self._name_turns(session, [session.presence.turn_of(item)], item)
+        if item.kind == SPAN:
+            return
+        if self._enter(session, None, item, now) and self._named:
+            self._name_turns(session, list(session.presence.turns), item)
+        turn = session.presence.turn_of(item) if self._plan.has_turns else None
+        if turn is not None:
+            self._enter(session, turn, item, now)
+            self._follow_turns(session, turn, now)
+        if item.job is not None and self._plan.has_jobs:
+            self._enter_job(item.job, item, now)
+        if item.ends and not session.said_end:
+            session.said_end = True
+            self._sessions_due.set(now + self._limits.settle, session)
+
+    def reconcile(self, session: Session, by: Item | None, now: float) -> None:
+        """Bring a session's units in line with its items after more than one item more."""
+        self.touch(session, now)
+        for turn, unit in list(session.units.items()):
+            if not session.presence.has(turn):
+                self._withdraw(unit)
+                del session.units[turn]
+        turns: list[Turn | None] = [None]
+        if self._plan.has_turns:
+            turns += list(session.presence.turns)
+        for turn in turns:
+            if session.presence.has(turn):
+                unit = session.units.get(turn) or session.make_unit(turn)
+                unit.ended = unit.named = False
+                self._folding.stale_all(unit, by)
+        if self._named and session.presence.has(None):
+            self._name_turns(session, session.presence.turns, by)
+        session.latest = None
+        named = (turn for turn in session.units if turn is not None)
+        latest = next((turn for turn in named if session.presence.has(turn)), None)
+        if latest is not None:
+            self._follow_turns(session, latest, now)
+
+    def reconcile_jobs(self, names: Iterable[str | None]) -> None:
+        """Withdraw those of some jobs to which no step belongs any more."""
+        for name in names:
+            job = None if name is None else self._registry.jobs.get(name)
+            if job is not None and job.begun and job.steps == 0:
+                self._withdraw(job.unit)
+                del self._registry.jobs[job.name]
+
+    def _withdraw(self, unit: Unit) -> None:
+        self._judge.merge_away(unit)
+        self._folding.forget(unit)
+        unit.ended = True
+
+    def drop_if_empty(self, session: Session) -> None:
+        """Forget a session to which nothing belongs any more."""
+        if not session.units and not session.traces and not len(session.table):
+            self._registry.drop(session, remembered=False)
+            self._counters.sessions_closed["merged"] += 1
+
+    def _enter(self, session: Session, turn: Turn | None, item: Item, now: float) -> bool:
+        """Have an item in a unit; whether the unit began with it."""
+        unit = session.units.get(turn)
+        begins = unit is None or unit.named
+        unit = unit or session.make_unit(turn)
+        unit.cold = unit.cold or unit.named
+        unit.named = unit.ended = False
+        if begins:
+            self._begin(unit, item, now)
+        return begins
+
+    def _name_turns(self, session: Session, turns: Iterable[Turn | None], by: Item | None) -> None:
+        """Make units of turns that specs name, or may name by their rank, although no step is."""
+        for turn in turns:
+            if turn is None or turn in session.units or not session.presence.known_by(turn):
+                continue
+            if isinstance(turn, str) or turn in self._named:
+                unit = session.make_unit(turn)
+                unit.named = True
+                self._folding.stale_all(unit, by)
+
+    def _begin(self, unit: Unit, item: Item, now: float) -> None:
+        """A unit begins with an item; facts of plain spans may have been waiting for it."""
+        if unit.cold:
+            self._folding.stale_all(unit, item)
+            return
+        for spec in self._plan.settled_at_start[unit.kind]:
+            if self._plan.judges(spec, unit.turn):
+                unit.refold({spec}, self._plan)
+                self._judge.weigh(unit, spec, item, now)
+
+    def _enter_job(self, name: str, item: Item, now: float) -> None:
+        job = self._registry.job(name, now)
+        job.seen = now
+        if not job.begun:
+            job.begun = True
+            job.unit.cold = bool(job.members)
+            self._deadlines.set(now + self._limits.idle_timeout, job)
+            self._begin(job.unit, item, now)
+        elif job.unit.ended:
+            self._deadlines.set(now + self._limits.idle_timeout, job)
+        job.unit.ended = False
+
+    def _follow_turns(self, session: Session, turn: Turn, now: float) -> None:
+        """See to it that every turn but the latest ends one settle time from now."""
+        latest = session.latest
+        if latest is None or not session.presence.has(latest):
+            others = [
+                turn for turn in session.units if session.presence.has(turn) and turn is not None
+            ]
+            latest = turn
+            for other in others:
+                latest = other if session.presence.later(other, latest) else latest
+            session.latest = latest
+            for other in others:
+                self._end_soon(session, other, now)
+            return
+        if session.presence.later(turn, latest):
+            session.latest, turn = turn, latest
+        self._end_soon(session, turn, now)
+
+    def _end_soon(self, session: Session, turn: Turn, now: float) -> None:
+        unit = session.units[turn]
+        if turn != session.latest and not unit.due and not unit.ended:
+            unit.due = True
+            self._deadlines.set(now + self._limits.settle, _TurnEnd(unit))
+
+    # --- time
+
+    def advance(self, now: float) -> None:
+        """Do all that is due by now."""
+        while (due := self._deadlines.take(now)) is not None:
+            match due:
+                case Settling():
+                    self._judge.settle(due)
+                case _TurnEnd():
+                    due.unit.due = False
+                    if not due.unit.ended:
+                        self._end(due.unit, Cause.TURN_END)
+                case Job():
+                    self._look_at_job(due, now)
+        while (session := self._sessions_due.take(now)) is not None:
+            self._look_at_session(session, now)
+        self._cool(now)
+
+    def finish(self, cause: Cause) -> None:
+        """End everything that is open."""
+        for session in self._registry.sessions.values():
+            self._end_session(session, cause)
+        for job in self._registry.jobs.values():
+            if job.begun and not job.unit.ended:
+                self._end(job.unit, cause)
+
+    def _look_at_session(self, session: Session, now: float) -> None:
+        if self._registry.sessions.get(session.name) is not session:
+            return
+        due = self._due(session)
+        if due > now:
+            self._sessions_due.set(due, session)
+        elif session.ended:
+            self._forget(session)
+        else:
+            ended = Cause.SESSION_END if session.said_end else Cause.IDLE
+            self._end_session(session, ended)
+            self._counters.sessions_closed["ended" if session.said_end else "idle"] += 1
+            self._ended.append(session)
+            self._sessions_due.set(self._due(session), session)
+
+    def _due(self, session: Session) -> float:
+        """When a session that nothing comes for any more ends, or is forgotten if it has."""
+        if session.ended:
+            return session.seen + self._limits.retain
+        wait = self._limits.settle if session.said_end else self._limits.idle_timeout
+        return session.seen + wait
+
+    def _end_session(self, session: Session, cause: Cause) -> None:
+        self._make_named_turns(session)
+        for unit in list(session.units.values()):
+            if not unit.ended:
+                self._end(unit, cause)
+        session.ended = True
+
+    def _make_named_turns(self, session: Session) -> None:
+        """Units for the turns that specs name, be they empty (semantics, section 6)."""
+        if not session.presence.has(None):
+            return
+        keyed = 0 if session.presence.numbered else len(session.presence.ranked())
+        for turn in sorted(self._named):
+            if turn not in session.units and not 1 <= turn <= keyed:
+                session.make_unit(turn).named = True
+
+    def _end(self, unit: Unit, cause: Cause) -> None:
+        self._judge.conclude(unit, cause)
+        unit.cool()
+
+    def _look_at_job(self, job: Job, now: float) -> None:
+        due = job.seen + (self._limits.retain if job.unit.ended else self._limits.idle_timeout)
+        if due > now:
+            self._deadlines.set(due, job)
+        elif not job.unit.ended:
+            self._end(job.unit, Cause.IDLE)
+            self._deadlines.set(job.seen + self._limits.retain, job)
+        elif self._registry.jobs.get(job.name) is job:
+            del self._registry.jobs[job.name]
+
+    def _cool(self, now: float) -> None:
+        while self._cooling and self._cooling[0][0] + _COOL <= now:
+            _, session = self._cooling.popleft()
+            if session.seen + _COOL > now:
+                self._cooling.append((session.seen, session))
+                continue
+            session.warm = False
+            for unit in session.units.values():
+                unit.cool()
+
+    # --- room
+
+    def _make_room(self, now: float) -> None:
+        while len(self._registry.sessions) >= self._limits.max_open:
+            session = self._oldest(now)
+            if not session.ended:
+                for unit in session.units.values():
+                    self._judge.evict(unit)
+                self._counters.sessions_closed["evicted"] += 1
+            self._forget(session)
+
+    def _oldest(self, now: float) -> Session:
+        """A session that has ended, the first of them, else the one that was quiet longest."""
+        while self._ended:
+            session = self._ended.popleft()
+            if session.ended and self._registry.sessions.get(session.name) is session:
+                return session
+        while True:
+            quiet = self._sessions_due.take_first()
+            if quiet is None:
+                return next(iter(self._registry.sessions.values()))
+            if self._registry.sessions.get(quiet.name) is not quiet:
+                continue
+            return quiet
+
+    def _forget(self, session: Session) -> None:
+        """Drop a session; what it leaves behind in jobs and in the future begins in a gap."""
+        for name in {fact.job for fact in session.table}:
+            job = self._registry.jobs.get(name) if name is not None else None
+            if job is not None:
+                job.gap = True
+                job.members.discard(session.name)
+                self._judge.lose_beginning(job.unit)
+        for unit in session.units.values():
+            self._folding.forget(unit)
+        self._registry.drop(session, remembered=True)

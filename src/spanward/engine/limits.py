@@ -1,0 +1,19 @@
+"""The limits and clocks of an engine: how long it waits and how much it keeps."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """Seconds and counts; the defaults are those of the service (interface: ``sessions``).
+
+    ``amend_window`` None keeps every item whole for ever: what ``check`` does.
+    """
+
+    settle: float = 10.0
+    idle_timeout: float = 1800.0
+    retain: float = 7 * 86400.0
+    amend_window: float | None = 60.0
+    max_open: int = 100_000
+    max_facts: int = 100_000

@@ -1,0 +1,176 @@
+"""The plan of a set of specs: each distinct matcher once, and which specs an answer concerns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from spanward.item import SPAN
+from spanward.match.dispatch import Answers, Dispatch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from spanward.fact import Fact
+    from spanward.item import Item
+    from spanward.match.matcher import Matcher
+    from spanward.specs.spec import Spec
+
+SESSION: Final = "session"
+TURN: Final = "turn"
+JOB: Final = "job"
+
+_MAX_REMEMBERED: Final = 4096
+"""Combinations of answers remembered. Which occur is the senders' choice, so there is an end."""
+
+
+class Use(msgspec.Struct, frozen=True):
+    """A matcher used by a spec: ``bit`` is that of the role."""
+
+    spec: int
+    bit: int
+    helps: bool
+
+
+class Concern(msgspec.Struct, frozen=True):
+    """A spec that a fact concerns, and the roles in which it counts on either reading."""
+
+    spec: int
+    hopeful: int
+    fearful: int
+
+
+class Plan:
+    """Compiled specs, ready to be asked. Immutable but for two bounded memories.
+
+    ``matchers`` is what the indexes in answers and facts point into; ``used_by`` gives the index
+    in each role of each spec; ``of_unit`` the specs of each kind of unit, and
+    ``settled_at_start`` those of them that the empty set settles.
+    """
+
+    def __init__(self, specs: Sequence[Spec]) -> None:
+        self.specs = tuple(specs)
+        self.matchers: tuple[Matcher, ...] = _distinct(self.specs)
+        self.dispatch = Dispatch(self.matchers)
+        self.of_unit = {
+            unit: tuple(i for i, spec in enumerate(self.specs) if spec.unit == unit)
+            for unit in (SESSION, TURN, JOB)
+        }
+        self.settled_at_start = {
+            unit: tuple(i for i in numbers if _settles_at_start(self.specs[i]))
+            for unit, numbers in self.of_unit.items()
+        }
+        index = {matcher.source: i for i, matcher in enumerate(self.matchers)}
+        self._uses = _uses(self.specs, index)
+        self.used_by = tuple(
+            tuple(index[role.matcher.source] for role in spec.operator.roles) for spec in self.specs
+        )
+        self._noted = _noted(self.specs, index)
+        self._concerns: dict[tuple[tuple[int, ...], tuple[int, ...]], tuple[Concern, ...]] = {}
+
+    @property
+    def attributes(self) -> frozenset[str]:
+        """The names of the attributes that matchers read."""
+        return frozenset[str]().union(*(matcher.attributes for matcher in self.matchers))
+
+    @property
+    def asks_spans(self) -> bool:
+        """Whether some matcher can hold for an item of kind ``span``."""
+        return any(SPAN in matcher.kinds for matcher in self.matchers)
+
+    @property
+    def named_turns(self) -> frozenset[int]:
+        """The turn numbers that specs name: these are judged in every session."""
+        return frozenset(turn for spec in self.specs for turn in spec.turns or ())
+
+    @property
+    def has_jobs(self) -> bool:
+        """Whether some spec judges jobs."""
+        return bool(self.of_unit[JOB])
+
+    @property
+    def has_turns(self) -> bool:
+        """Whether some spec judges turns."""
+        return bool(self.of_unit[TURN])
+
+    def judges(self, spec: int, turn: int | str | None) -> bool:
+        """Whether a spec's ``turns`` admit a unit; the rank of a key is known only at its end."""
+        turns = self.specs[spec].turns
+        return turns is None or not isinstance(turn, int) or turn in turns
+
+    def concerns(self, fact: Fact) -> tuple[Concern, ...]:
+        """The specs that a fact counts for, in either reading."""
+        answers = (fact.true, fact.unknown)
+        known = self._concerns.get(answers)
+        if known is None:
+            known = self._combine(*answers)
+            if len(self._concerns) >= _MAX_REMEMBERED:
+                self._concerns.clear()
+            self._concerns[answers] = known
+        return known
+
+    def notes(self, item: Item, answers: Answers) -> tuple[tuple[int, str], ...]:
+        """The words to keep of an item: why candidates did not satisfy, and what is unknown."""
+        if not answers.unknown and not self._noted:
+            return ()
+        notes = [(index, self._unknown_words(index, item)) for index in answers.unknown]
+        for candidate, satisfied in self._noted:
+            if candidate in answers.true and satisfied not in answers.true:
+                why = self.matchers[satisfied].why(item)
+                notes = [note for note in notes if note[0] != satisfied]
+                notes += [(satisfied, why[1])] if why else []
+        return tuple(notes)
+
+    def _unknown_words(self, index: int, item: Item) -> str:
+        key, found = self.matchers[index].why(item) or ("", "")
+        setting = f" ({item.setting})" if item.setting and key == "tool.args" else ""
+        return f"{key}: {found}{setting}"
+
+    def _combine(self, true: tuple[int, ...], unknown: tuple[int, ...]) -> tuple[Concern, ...]:
+        hopeful: dict[int, int] = {}
+        fearful: dict[int, int] = {}
+        for index in true:
+            for use in self._uses[index]:
+                hopeful[use.spec] = hopeful.get(use.spec, 0) | use.bit
+                fearful[use.spec] = fearful.get(use.spec, 0) | use.bit
+        for index in unknown:
+            for use in self._uses[index]:
+                reading = hopeful if use.helps else fearful
+                reading[use.spec] = reading.get(use.spec, 0) | use.bit
+        return tuple(
+            Concern(spec, hopeful.get(spec, 0), fearful.get(spec, 0))
+            for spec in sorted(hopeful.keys() | fearful.keys())
+        )
+
+
+def _settles_at_start(spec: Spec) -> bool:
+    return spec.operator.outcome(spec.operator.start(), False) is not None
+
+
+def _distinct(specs: Sequence[Spec]) -> tuple[Matcher, ...]:
+    found: dict[str, Matcher] = {}
+    for spec in specs:
+        for role in spec.operator.roles:
+            found.setdefault(role.matcher.source, role.matcher)
+    return tuple(found.values())
+
+
+def _uses(specs: Sequence[Spec], index: dict[str, int]) -> tuple[tuple[Use, ...], ...]:
+    uses: list[list[Use]] = [[] for _ in index]
+    for number, spec in enumerate(specs):
+        for role, part in enumerate(spec.operator.roles):
+            uses[index[part.matcher.source]].append(Use(number, 1 << role, part.helps))
+    return tuple(tuple(of_one) for of_one in uses)
+
+
+def _noted(specs: Sequence[Spec], index: dict[str, int]) -> tuple[tuple[int, int], ...]:
+    pairs = {
+        (
+            index[spec.operator.roles[candidate].matcher.source],
+            index[spec.operator.roles[satisfied].matcher.source],
+        )
+        for spec in specs
+        for candidate, satisfied in spec.operator.traits.notes
+    }
+    return tuple(sorted(pairs))

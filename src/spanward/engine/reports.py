@@ -1,0 +1,143 @@
+"""Reports of one id, sorted into the executions that they are of.
+
+Two reports of one call id are the same execution when they are of one record or overlap in time;
+executions that do not are items of their own, for a reused id must not hide a call. Reports of
+any other id are always one item. (Semantics, section 1.)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol
+
+import msgspec
+
+from spanward.engine.merge import merge, rank
+from spanward.operators.leads import over_before
+
+if TYPE_CHECKING:
+    from spanward.item import Item
+
+MOST_REPORTS: Final = 100
+"""Distinct reports of one execution that are kept; a sender may repeat itself for ever."""
+
+
+class Filed(msgspec.Struct, frozen=True):
+    """One report, and whether it came to its session only through its trace."""
+
+    item: Item
+    homeless: bool
+
+
+class Placed(msgspec.Struct, frozen=True):
+    """An item as it was last taken into account: where, and what was known of it."""
+
+    session: str
+    key: bytes
+    item: Item
+    homeless: bool
+
+
+class Execution(msgspec.Struct):
+    """The reports of one item, and how it was last taken into account (None: not yet)."""
+
+    number: int
+    reports: list[Filed]
+    placed: Placed | None = None
+
+    @property
+    def item(self) -> Item:
+        """The item that the reports make."""
+        return merge(filed.item for filed in self.reports)
+
+    @property
+    def homeless(self) -> bool:
+        """Whether no report named its session."""
+        return all(filed.homeless for filed in self.reports)
+
+
+class Reports:
+    """All reports of one id that are still kept.
+
+    ``several`` allows more than one execution: the id is a call's. ``first`` numbers the first:
+    earlier numbers belong to executions whose reports are no longer kept.
+    """
+
+    def __init__(self, *, several: bool, first: int = 0) -> None:
+        self.executions: list[Execution] = []
+        self.several = several
+        self._next = first
+
+    def file(self, filed: Filed) -> tuple[Execution, list[Placed]] | None:
+        """The execution that a report now belongs to, and what it was taken for before.
+
+        None when the report says nothing new. Raises ``OverflowError`` when the execution has
+        more distinct reports than are kept.
+        """
+        same = [execution for execution in self.executions if self._is_of(filed.item, execution)]
+        if not same:
+            return self._begin(filed), []
+        into, absorbed = same[0], same[1:]
+        if not absorbed and _says_nothing_new(filed, into):
+            return None
+        reports = [report for execution in same for report in execution.reports]
+        if len(reports) >= MOST_REPORTS:
+            raise OverflowError
+        into.reports = [*reports, filed]
+        for execution in absorbed:
+            self.executions.remove(execution)
+        return into, [execution.placed for execution in same if execution.placed is not None]
+
+    def _begin(self, filed: Filed) -> Execution:
+        execution = Execution(self._next, [filed])
+        self._next += 1
+        self.executions.append(execution)
+        return execution
+
+    def _is_of(self, item: Item, execution: Execution) -> bool:
+        if not self.several:
+            return True
+        return any(
+            same_record(item, filed.item) or overlap(item, filed.item)
+            for filed in execution.reports
+        )
+
+
+def _says_nothing_new(filed: Filed, execution: Execution) -> bool:
+    said = rank(filed.item)
+    return any(
+        rank(known.item) == said and known.homeless == filed.homeless for known in execution.reports
+    )
+
+
+class _Span(Protocol):
+    """What two reports are compared by: an item, or the fact that was left of it."""
+
+    @property
+    def trace_id(self) -> bytes: ...
+    @property
+    def span_id(self) -> bytes: ...
+    @property
+    def event(self) -> int: ...
+    @property
+    def digest(self) -> bytes: ...
+    @property
+    def start_ns(self) -> int: ...
+    @property
+    def end_ns(self) -> int: ...
+
+
+def same_record(one: _Span, other: _Span) -> bool:
+    """Whether two reports are of one span, span event or log record."""
+    return (one.trace_id, one.span_id, one.event, one.digest) == (
+        other.trace_id,
+        other.span_id,
+        other.event,
+        other.digest,
+    )
+
+
+def overlap(one: _Span, other: _Span) -> bool:
+    """Whether neither of two reports finished before the other began."""
+    return not over_before(
+        (one.end_ns, one.start_ns), (other.start_ns, other.end_ns)
+    ) and not over_before((other.end_ns, other.start_ns), (one.start_ns, one.end_ns))

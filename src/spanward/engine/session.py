@@ -1,0 +1,221 @@
+"""Sessions, traces and jobs: whose items there are, and which units that makes.
+
+A record that names its session belongs to it. One that does not is *homeless*: it belongs to the
+session of its trace, which may become known, or turn out to be another, later (semantics, 6).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import structs
+
+from spanward.engine.plan import JOB, SESSION, TURN
+from spanward.engine.table import FactTable
+from spanward.engine.unit import Turn, Unit
+from spanward.item import SPAN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from spanward.fact import Fact
+    from spanward.item import Item
+
+
+class _TurnSeen:
+    """Of one turn: its items, and those of them that are no plain spans."""
+
+    __slots__ = ("items", "steps")
+
+    def __init__(self) -> None:
+        self.items = 0
+        self.steps = 0
+
+
+class Presence:
+    """What is known of items apart from facts: how many there are, and in which turns.
+
+    ``steps`` counts the items that make a unit exist (all but plain spans), ``numbered`` those
+    with a turn number that the runtime sent. Without ``by_turn`` turns are not looked at.
+    """
+
+    __slots__ = ("_by_turn", "_ranked", "_starts", "numbered", "steps", "turns")
+
+    def __init__(self, *, by_turn: bool) -> None:
+        self._by_turn = by_turn
+        self.steps = 0
+        self.numbered = 0
+        self.turns: dict[Turn, _TurnSeen] = {}
+        self._starts: dict[str, int] = {}
+        self._ranked: list[str] | None = None
+
+    def see(self, item: Item, times: int = 1) -> None:
+        """Take an item into account; -1 takes it back."""
+        steps = times if item.kind != SPAN else 0
+        self.steps += steps
+        if not self._by_turn:
+            return
+        if item.turn is not None:
+            self.numbered += times
+        for turn in (item.turn, item.turn_key):
+            if turn is not None:
+                self._see_turn(turn, times, steps)
+
+    def see_start(self, key: str, start: int) -> None:
+        """Take the start of a report into account that names a turn by key."""
+        if self._by_turn and start < self._starts.get(key, start + 1):
+            self._starts[key] = start
+            self._ranked = None
+
+    def add(self, other: Presence) -> None:
+        """Take what another presence knows into account."""
+        self.steps += other.steps
+        self.numbered += other.numbered
+        for turn, seen in other.turns.items():
+            self._see_turn(turn, seen.items, seen.steps)
+        for key, start in other._starts.items():
+            self.see_start(key, start)
+
+    def has(self, turn: Turn | None) -> bool:
+        """Whether the session (None) or a turn has an item that makes it a unit."""
+        if turn is None:
+            return self.steps > 0
+        seen = self.turns.get(turn)
+        return seen is not None and seen.steps > 0 and self.known_by(turn)
+
+    def known_by(self, turn: Turn) -> bool:
+        """Whether turns are known here as this one is: by number once there is one, else by key."""
+        return (self.numbered > 0) == isinstance(turn, int)
+
+    def turn_of(self, item: Item | Fact) -> Turn | None:
+        """The turn that an item belongs to here, or None."""
+        return item.turn if self.numbered else item.turn_key
+
+    def ranked(self) -> list[str]:
+        """The keys of turns, by the least start of the reports that name them; ties by key."""
+        if self._ranked is None:
+            keys = [turn for turn in self.turns if isinstance(turn, str)]
+            self._ranked = sorted(keys, key=lambda key: (self._starts[key], key))
+        return self._ranked
+
+    def number(self, turn: Turn) -> int | None:
+        """The number that is shown for a turn: itself, or the rank of a key, from 1.
+
+        None for a key that no item has any more.
+        """
+        if isinstance(turn, int):
+            return turn
+        return self.ranked().index(turn) + 1 if turn in self.turns else None
+
+    def later(self, turn: Turn, other: Turn) -> bool:
+        """Whether a turn is later than another one of its sort."""
+        if isinstance(turn, str) and isinstance(other, str):
+            return self._starts[turn] > self._starts[other]
+        return isinstance(turn, int) and isinstance(other, int) and turn > other
+
+    def _see_turn(self, turn: Turn, items: int, steps: int) -> None:
+        seen = self.turns.get(turn)
+        if seen is None:
+            seen = self.turns[turn] = _TurnSeen()
+            self._ranked = None
+        seen.items += items
+        seen.steps += steps
+        if not seen.items:
+            del self.turns[turn]
+            self._ranked = None
+
+
+class Session:
+    """The facts and units of one session.
+
+    ``own`` is the presence of the items that named it, ``presence`` that of all. ``traces`` are
+    the traces bound to it. ``seen`` is when something last came (monotonic seconds);
+    ``said_end`` that the runtime called it ended. ``gap``: its beginning is not known to be
+    complete. ``latest`` is the latest turn so far: the only one that need not end soon.
+    """
+
+    __slots__ = (
+        "ended", "gap", "latest", "name", "own", "presence", "said_end", "seen", "table",
+        "traces", "units", "warm",
+    )  # fmt: skip
+
+    def __init__(self, name: str, now: float, *, gap: bool, by_turn: bool) -> None:
+        self.name = name
+        self.seen = now
+        self.gap = gap
+        self.ended = False
+        self.said_end = False
+        self.warm = False
+        self.latest: Turn | None = None
+        self.table = FactTable(name)
+        self.own = Presence(by_turn=by_turn)
+        self.presence = self.own
+        self.traces: list[bytes] = []
+        self.units: dict[Turn | None, Unit] = {}
+
+    def facts(self, unit: Unit) -> Iterator[Fact]:
+        """The facts of one of the session's units."""
+        if unit.turn is None:
+            return iter(self.table)
+        return self.table.of_turn(unit.turn)
+
+    def make_unit(self, turn: Turn | None) -> Unit:
+        """The unit of the session itself (turn None) or of one turn."""
+        kind = SESSION if turn is None else TURN
+        unit = self.units[turn] = Unit(kind, self, session=self.name, turn=turn)
+        unit.cold = len(self.table) > 0
+        return unit
+
+    def combine(self, whole: Presence, homeless: Iterable[Presence]) -> None:
+        """Make the presence of the whole, given empty, from its own and those of its traces."""
+        for one in (self.own, *homeless):
+            whole.add(one)
+        self.presence = whole
+
+
+class Trace:
+    """What is known of a trace: its session, and the homeless items that follow it.
+
+    ``session`` is None until a span names one; ``bound_by`` is the (start, span id, session) of
+    the earliest-started span that does. ``ids`` are the identities of kept homeless reports.
+    """
+
+    __slots__ = ("bound_by", "homeless", "ids", "session")
+
+    def __init__(self) -> None:
+        self.session: str | None = None
+        self.bound_by: tuple[int, bytes, str] | None = None
+        self.homeless: Presence | None = None
+        self.ids: set[bytes] = set()
+
+
+class Job:
+    """A group of sessions judged as one; ``members`` are the sessions that hold its facts.
+
+    ``sessions`` is where these are found; ``steps`` counts the items that make it a unit.
+    ``gap``: facts of it were given up.
+    """
+
+    __slots__ = ("begun", "gap", "members", "name", "seen", "sessions", "steps", "unit")
+
+    def __init__(self, name: str, now: float, sessions: dict[str, Session]) -> None:
+        self.name = name
+        self.seen = now
+        self.begun = False
+        self.gap = False
+        self.steps = 0
+        self.members: set[str] = set()
+        self.sessions = sessions
+        self.unit = Unit(JOB, self, job=name)
+
+    def facts(self, unit: Unit) -> Iterator[Fact]:
+        """The facts of the job, without positions: across sessions, order is by time."""
+        for name in self.members & self.sessions.keys():
+            for fact in self.sessions[name].table:
+                if fact.job == self.name:
+                    yield unplaced(fact)
+
+
+def unplaced(fact: Fact) -> Fact:
+    """The fact as a job sees it: compared by time only."""
+    return fact if fact.position is None else structs.replace(fact, position=None)

@@ -1,0 +1,199 @@
+"""The facts of one session, packed: about a hundred bytes each, no Python object per field.
+
+Facts lie one after the other in a byte array. A small table is searched by comparing hashes one by
+one; a large one has an index. (Measured: see ``docs/decisions``.)
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from spanward.fact import Fact
+from spanward.item import KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SMALL: Final = 64
+"""Up to so many facts, comparing hashes one by one is as fast as a dict and costs no memory."""
+_GONE: Final = 0
+"""In place of the hash of a fact that was removed."""
+
+
+class _Packed(msgspec.Struct, frozen=True, array_like=True):
+    """A fact as it is kept: without what its table or another field already says."""
+
+    key: bytes
+    kind: int
+    name: str | None
+    trace_id: bytes
+    span_id: bytes
+    event: int
+    digest: bytes
+    start_ns: int
+    lasted_ns: int
+    seq: int | None
+    turn: int | None
+    turn_key: str | None
+    job: str | None
+    homeless: bool
+    true: tuple[int, ...]
+    unknown: tuple[int, ...]
+    notes: tuple[tuple[int, str], ...]
+
+
+_encode: Final = msgspec.msgpack.Encoder().encode
+_decode: Final = msgspec.msgpack.Decoder(_Packed).decode
+
+
+_Turns = dict[int | str, "array[int]"]
+"""Where the facts of each turn lie, by its number and by its key."""
+
+
+class FactTable:
+    """Facts by key. Putting a key again replaces its fact; the order is that of putting."""
+
+    __slots__ = ("_data", "_hashes", "_index", "_live", "_offsets", "_turns", "session")
+
+    def __init__(self, session: str) -> None:
+        self.session = session
+        self._hashes = array("q")
+        self._offsets = array("l", (0,))
+        self._data = bytearray()
+        self._index: dict[int, int] | None = None
+        self._live = 0
+        self._turns: _Turns | None = None
+
+    def __len__(self) -> int:
+        return self._live
+
+    def __iter__(self) -> Iterator[Fact]:
+        for at, kept in enumerate(self._hashes):
+            if kept != _GONE:
+                yield self._unpack(at)
+
+    def of_turn(self, turn: int | str) -> Iterator[Fact]:
+        """The facts of one turn: a number, or a key.
+
+        The first call indexes the table, so that a long session is not read once a turn.
+        """
+        if self._turns is None:
+            self._turns = {}
+            for at, kept in enumerate(self._hashes):
+                if kept != _GONE:
+                    _note_turn(self._turns, self._unpack(at), at)
+        for at in self._turns.get(turn, ()):
+            if self._hashes[at] != _GONE:
+                yield self._unpack(at)
+
+    def get(self, key: bytes) -> Fact | None:
+        """The fact under a key, or None."""
+        at = self._find(key)
+        return None if at is None else self._unpack(at)
+
+    def put(self, fact: Fact) -> None:
+        """Keep a fact in place of what was under its key."""
+        self.remove(fact.key)
+        self._data += _encode(_pack(fact))
+        self._hashes.append(_hash(fact.key))
+        self._offsets.append(len(self._data))
+        self._live += 1
+        if self._turns is not None:
+            _note_turn(self._turns, fact, len(self._hashes) - 1)
+        if self._index is not None:
+            self._index[_hash(fact.key)] = len(self._hashes) - 1
+        elif len(self._hashes) > _SMALL:
+            self._index = {kept: at for at, kept in enumerate(self._hashes) if kept != _GONE}
+
+    def remove(self, key: bytes) -> None:
+        """Forget the fact under a key, if there is one."""
+        at = self._find(key)
+        if at is None:
+            return
+        if self._index is not None:
+            del self._index[self._hashes[at]]
+        self._hashes[at] = _GONE
+        self._live -= 1
+        if len(self._hashes) > _SMALL and self._live * 2 < len(self._hashes):
+            self._compact()
+
+    def _find(self, key: bytes) -> int | None:
+        wanted = _hash(key)
+        if self._index is not None:
+            return self._index.get(wanted)
+        return self._hashes.index(wanted) if wanted in self._hashes else None
+
+    def _unpack(self, at: int) -> Fact:
+        start, end = self._offsets[at], self._offsets[at + 1]
+        packed = _decode(self._data[start:end])
+        return Fact(
+            key=packed.key,
+            session=self.session,
+            kind=KINDS[packed.kind],
+            name=packed.name,
+            trace_id=packed.trace_id,
+            span_id=packed.span_id,
+            event=packed.event,
+            digest=packed.digest,
+            start_ns=packed.start_ns,
+            end_ns=packed.start_ns + packed.lasted_ns,
+            seq=packed.seq,
+            position=packed.seq,
+            turn=packed.turn,
+            turn_key=packed.turn_key,
+            job=packed.job,
+            homeless=packed.homeless,
+            true=packed.true,
+            unknown=packed.unknown,
+            notes=packed.notes,
+        )
+
+    def _compact(self) -> None:
+        kept = list(self)
+        self._hashes = array("q")
+        self._offsets = array("l", (0,))
+        self._data = bytearray()
+        self._index = self._turns = None
+        self._live = 0
+        for fact in kept:
+            self.put(fact)
+
+
+def _note_turn(turns: _Turns, fact: Fact, at: int) -> None:
+    for turn in (fact.turn, fact.turn_key):
+        if turn is not None:
+            turns.setdefault(turn, array("l")).append(at)
+
+
+def _hash(key: bytes) -> int:
+    """The hash of a key, never that of a removed one.
+
+    Python's hash of bytes is keyed anew in every process, 64 bits wide; that two keys of one
+    session share it is not to be expected, nor to be brought about from outside.
+    """
+    return hash(key) or 1
+
+
+def _pack(fact: Fact) -> _Packed:
+    return _Packed(
+        fact.key,
+        KINDS.index(fact.kind),
+        fact.name,
+        fact.trace_id,
+        fact.span_id,
+        fact.event,
+        fact.digest,
+        fact.start_ns,
+        fact.end_ns - fact.start_ns,
+        fact.seq,
+        fact.turn,
+        fact.turn_key,
+        fact.job,
+        fact.homeless,
+        fact.true,
+        fact.unknown,
+        fact.notes,
+    )

@@ -1,0 +1,119 @@
+"""A unit: what a spec judges as a whole, with a monitor for each spec that was touched."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from spanward.engine.monitor import Monitor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from collections.abc import Set as AbstractSet
+
+    from spanward.engine.plan import Concern, Plan
+    from spanward.fact import Fact
+
+
+class Facts(Protocol):
+    """Where the facts of a unit are read from.
+
+    ``gap``: some of them are missing, or may be.
+    """
+
+    gap: bool
+
+    def facts(self, unit: Unit) -> Iterable[Fact]: ...
+
+
+Turn = int | str
+"""A number that the runtime sent, or a key that the dialect found."""
+
+
+Concerned = list[tuple["Concern", "Fact"]]
+"""The facts of a unit that concern one spec, and how."""
+
+
+class Unit:
+    """One session, one turn of a session, or one job.
+
+    ``session`` is None for a job, ``turn`` for anything but a turn. ``ended`` says that every
+    result is final, until an item reopens it. ``source`` gives the facts of the unit. ``cold``
+    says that a spec without a monitor may have facts all the same, ``due`` that the end of a turn
+    is set, ``named`` that there is no item of the turn, but specs that name it.
+    """
+
+    __slots__ = (
+        "cold", "due", "ended", "job", "kind", "monitors", "named", "session", "source", "turn",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        kind: str,
+        source: Facts,
+        *,
+        session: str | None = None,
+        turn: Turn | None = None,
+        job: str | None = None,
+    ) -> None:
+        self.kind = kind
+        self.source = source
+        self.session = session
+        self.turn = turn
+        self.job = job
+        self.monitors: dict[int, Monitor] = {}
+        self.ended = False
+        self.due = False
+        self.named = False
+        self.cold = False
+
+    def fold(self, concern: Concern, fact: Fact, plan: Plan) -> Monitor:
+        """Take one fact more into account, which is among the unit's facts already."""
+        monitor = self._monitor(concern.spec, plan)
+        if not monitor.fold(plan.specs[concern.spec].operator, concern, fact):
+            self.refold({concern.spec}, plan)
+        return monitor
+
+    def refold(self, specs: AbstractSet[int], plan: Plan) -> None:
+        """Make the states of some specs anew from the facts, in one pass over them."""
+        concerned = self.concerned(specs, plan)
+        for spec in specs:
+            operator = plan.specs[spec].operator
+            self._monitor(spec, plan).refold(operator, concerned[spec])
+
+    def concerned(self, specs: AbstractSet[int], plan: Plan) -> dict[int, Concerned]:
+        """Of each of some specs: the facts that concern it."""
+        found: dict[int, Concerned] = {spec: [] for spec in specs}
+        for fact in self.source.facts(self):
+            for concern in plan.concerns(fact):
+                if concern.spec in found:
+                    found[concern.spec].append((concern, fact))
+        return found
+
+    def ready(self, plan: Plan) -> None:
+        """See to it that every spec of the unit that has facts has its states."""
+        specs = plan.of_unit[self.kind]
+        missing = {
+            spec
+            for spec in specs
+            if (self.cold and spec not in self.monitors)
+            or (spec in self.monitors and not self.monitors[spec].folded)
+        }
+        if missing:
+            self.refold(missing, plan)
+        self.cold = False
+
+    def cool(self) -> None:
+        """Give the memory of states back; the facts stay."""
+        kept = {spec: each for spec, each in self.monitors.items() if not each.is_blank}
+        for monitor in kept.values():
+            monitor.drop_states()
+        self.monitors = kept
+        self.cold = True
+
+    def _monitor(self, spec: int, plan: Plan) -> Monitor:
+        monitor = self.monitors.get(spec)
+        if monitor is None:
+            monitor = self.monitors[spec] = Monitor(plan.specs[spec].operator)
+            if self.cold:
+                monitor.drop_states()
+        return monitor

@@ -1,0 +1,1 @@
+"""Matchers: questions to one item, compiled once from YAML and answered true, false or unknown."""

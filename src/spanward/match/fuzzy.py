@@ -1,0 +1,77 @@
+"""The fuzzy matcher: tolerant of case, white space, separators and number formats.
+
+Source: the seed "tool argument matchers", section 3, as decided in semantics, section 4: numbers
+are compared in decimal, so that integers beyond 2**53 do not blur, and numbers too large to be
+meant as such stay text, so that no input can make the arithmetic slow.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Context, Decimal
+from typing import Any, Final
+
+import msgspec
+
+_DROPPED: Final = re.compile("[,_\u202f]")
+_SPACES: Final = re.compile(r"\s+")
+_NUMBER: Final = re.compile(
+    r"(?P<sign>[+-]?)"
+    r"(?P<digits>\d{1,3}(?: \d{3})+(?:\.\d*)?|\d+(?:\.\d*)?|\.\d+)"
+    r"(?:e(?P<exponent>[+-]?\d+))?"
+    r" ?(?P<percent>%?)",
+    re.ASCII,
+)
+_MAX_DIGITS: Final = 400
+_MAX_EXPONENT: Final = 400
+_MAX_EXPONENT_LENGTH: Final = len("+400")
+_TOLERANCE: Final = Decimal("1e-9")
+_EXACT: Final = Context(prec=2 * (_MAX_DIGITS + _MAX_EXPONENT))
+"""Enough digits for the difference of any two admitted numbers to be exact."""
+
+
+def normalize(text: str) -> str:
+    """The text as fuzzy comparison sees it (seed, section 3)."""
+    return _SPACES.sub(" ", _DROPPED.sub("", text.strip().lower()))
+
+
+def number(text: str) -> Decimal | None:
+    """The number that a normalized text is, or None when it is not one or too large for one."""
+    found = _NUMBER.fullmatch(text)
+    if found is None:
+        return None
+    digits = found["digits"].replace(" ", "")
+    exponent = found["exponent"] or "0"
+    if len(digits.replace(".", "")) > _MAX_DIGITS or len(exponent) > _MAX_EXPONENT_LENGTH:
+        return None
+    if abs(int(exponent)) > _MAX_EXPONENT:
+        return None
+    scale = int(exponent) - (2 if found["percent"] else 0)
+    return _EXACT.scaleb(Decimal(found["sign"] + digits), scale)
+
+
+class Fuzzy(msgspec.Struct, frozen=True):
+    """A pattern, normalized and, if it is one, read as a number, once."""
+
+    pattern: str
+    normal: str
+    number: Decimal | None
+
+    @classmethod
+    def of(cls, pattern: str) -> Fuzzy:
+        """Compile a pattern; any text is one."""
+        normal = normalize(pattern)
+        return cls(pattern, normal, number(normal))
+
+    def __call__(self, actual: Any) -> bool:
+        """Whether ``str(actual)`` is the same number within 1e-9, else the same text."""
+        normal = normalize(str(actual))
+        if self.number is None:
+            return normal == self.normal
+        value = number(normal)
+        if value is None:
+            return normal == self.normal
+        return abs(_EXACT.subtract(self.number, value)) <= _TOLERANCE
+
+    def __repr__(self) -> str:
+        return f"fuzzy({self.pattern!r})"

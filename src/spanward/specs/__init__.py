@@ -1,0 +1,1 @@
+"""Spec files: YAML text becomes nodes that know their place, and nodes become compiled specs."""
