@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from math import isfinite
 from typing import Any
 
 import msgspec
@@ -69,6 +70,29 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     decided_by: Witness | None
     witnesses: tuple[Witness, ...]
     details: list[dict[str, Any]] | None
+
+
+def as_object(verdict: Verdict) -> dict[str, Any]:
+    """A verdict as a JSON object: plain values only, in the order of its fields.
+
+    A number that JSON does not have (NaN, infinity) becomes its name.
+    """
+    return {
+        **{field: getattr(verdict, field) for field in Verdict.__struct_fields__},
+        "decided_by": verdict.decided_by and msgspec.structs.asdict(verdict.decided_by),
+        "witnesses": [msgspec.structs.asdict(witness) for witness in verdict.witnesses],
+        "details": _finite(verdict.details),
+    }
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not isfinite(value):
+        return str(value)
+    if isinstance(value, list):
+        return [_finite(each) for each in value]
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    return value
 
 
 class Announcement(msgspec.Struct, frozen=True):

@@ -79,7 +79,7 @@ class Engine:
         for report in reports:
             try:
                 self._take(report, now)
-            except Exception as fault:  # noqa: BLE001  input must never stop the worker
+            except Exception as fault:  # noqa: BLE001 - input must never stop the worker
                 self.counters.errors[""] += 1
                 self.faults.append(fault)
         self._folding.refresh(now)
@@ -105,6 +105,10 @@ class Engine:
         units += [job.unit for job in self._registry.jobs.values() if job.begun]
         verdicts = [verdict for unit in units for verdict in self._judge.report(unit)]
         return sorted(verdicts, key=_report_order)
+
+    def totals(self) -> tuple[int, int]:
+        """How many distinct items, of how many sessions, there are among the reports kept."""
+        return self._keep.totals()
 
     def _announced(self) -> list[Announcement]:
         announced, self._judge.out = self._judge.out, []

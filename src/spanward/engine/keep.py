@@ -26,6 +26,16 @@ class Keep:
     def __len__(self) -> int:
         return len(self._kept)
 
+    def totals(self) -> tuple[int, int]:
+        """How many items there are, and in how many sessions."""
+        placed = [
+            execution.placed
+            for reports in self._kept.values()
+            for execution in reports.executions
+            if execution.placed is not None
+        ]
+        return len(placed), len({one.session for one in placed})
+
     def keeps(self, item: Item) -> bool:
         """Whether the reports of an item are kept: those of calls, or all of them."""
         return self._window is None or item.call_id is not None

@@ -29,7 +29,7 @@ DEPTH: Final = 50
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
-class Stopped(Exception):  # noqa: N818  (not an error of ours: the reason why reading ended)
+class Stopped(Exception):
     """Why a file is read no further: where to show it, and how far the text had been read."""
 
     def __init__(self, index: int, detected: int, message: str, hint: str) -> None:

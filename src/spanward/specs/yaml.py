@@ -19,7 +19,7 @@ def read(source: Source, problems: Problems) -> tuple[Node, ...]:
     stopped = None
     try:
         for document in reader.documents():
-            documents.append(document)  # noqa: PERF402  (what came before the stop is kept)
+            documents.append(document)
     except Stopped as reason:
         stopped = reason
     if unreadable is not None and (stopped is None or stopped.detected >= unreadable):

@@ -1,0 +1,173 @@
+"""Plain figures as Prometheus metrics, made when somebody scrapes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
+from prometheus_client.registry import Collector
+
+if TYPE_CHECKING:
+    from spanward.emitters.outlet import Outlet
+    from spanward.emitters.tally import Histogram, VerdictTally
+    from spanward.specs.spec import Spec
+    from spanward.worker import Worker
+
+_TRANSPORT: Final = "grpc"
+_SPEC_LABELS: Final = ("spec", "operator", "severity")
+_VERDICT_LABELS: Final = ("spec", "operator", "result", "severity")
+
+Sample = tuple[tuple[str, ...], float]
+
+
+class ServiceMetrics(Collector):
+    """All metrics of a service, prefix ``spanward_``. Labels are bounded: none is a sender's."""
+
+    def __init__(
+        self,
+        version: str,
+        specs: Iterable[Spec],
+        worker: Worker,
+        tally: VerdictTally,
+        outlets: Iterable[Outlet],
+    ) -> None:
+        self._version = version
+        self._specs = {spec.name: spec for spec in specs}
+        self._worker = worker
+        self._tally = tally
+        self._outlets = tuple(outlets)
+
+    def collect(self) -> Iterator[Metric]:
+        yield from self._of_specs()
+        yield from self._of_input()
+        yield from self._of_sessions()
+        yield from self._of_service()
+
+    def _of_specs(self) -> Iterator[Metric]:
+        counters, tally = self._worker.counters, self._tally
+        operators = [spec.operator_name for spec in self._specs.values()]
+        loaded = [((name,), operators.count(name)) for name in sorted(set(operators))]
+        yield _gauge("specs_loaded", "Specs loaded.", ("operator",), loaded)
+        verdicts = [
+            ((spec, self._specs[spec].operator_name, result, self._specs[spec].severity), n)
+            for (spec, result), n in dict(tally.verdicts).items()
+        ]
+        yield _counter("verdicts", "Units judged, by first result.", _VERDICT_LABELS, verdicts)
+        revisions = dict(tally.revisions).items()
+        changed = ("spec", "from", "to")
+        yield _counter("verdict_revisions", "Verdicts that changed.", changed, revisions)
+        yield self._by_spec("violations", "Items that violate a spec.", counters.violations)
+        yield _gauge(
+            "last_violation_timestamp_seconds",
+            "When a violation was last announced, Unix time; 0 when there was none.",
+            _SPEC_LABELS,
+            [(self._labels(spec), tally.last_violation.get(spec, 0.0)) for spec in self._specs],
+        )
+        yield self._by_spec("spec_matches", "Items that concern a spec.", counters.matches)
+        errors = [((spec,), counters.errors[spec]) for spec in self._specs]
+        errors.append((("",), counters.errors[""] + self._worker.tally.failures))
+        text = "Records that could not be judged: must stay 0."
+        yield _counter("evaluation_errors", text, ("spec",), errors)
+
+    def _by_spec(self, name: str, text: str, figures: dict[str, int]) -> Metric:
+        samples = [(self._labels(spec), figures.get(spec, 0)) for spec in self._specs]
+        return _counter(name, text, _SPEC_LABELS, samples)
+
+    def _labels(self, spec: str) -> tuple[str, ...]:
+        compiled = self._specs[spec]
+        return (spec, compiled.operator_name, compiled.severity)
+
+    def _of_input(self) -> Iterator[Metric]:
+        tally, counters = self._worker.tally, self._worker.counters
+        labels = ("transport",)
+        spans = [((_TRANSPORT,), tally.received["traces"])]
+        logs = [((_TRANSPORT,), tally.received["logs"])]
+        yield _counter("spans_received", "Spans received.", labels, spans)
+        yield _counter("log_records_received", "Log records received.", labels, logs)
+        reasons = ("reason",)
+        refused = _sorted(tally.refused, ("malformed", "overloaded"))
+        yield _counter("requests_refused", "Requests refused whole.", reasons, refused)
+        rejected = _sorted(tally.rejected, ("trace_id", "span_id", "session_id", "job_id"))
+        yield _counter("items_rejected", "Records refused.", reasons, rejected)
+        items = _sorted(counters.items, ("tool.call", "approval", "event", "span"))
+        yield _counter("items", "Items made of records.", ("kind",), items)
+        yield _total("late_items", "Reports too late to amend their item.", counters.late)
+        yield _total("duplicate_items", "Reports that said nothing new.", counters.duplicates)
+        yield _total("amended_items", "Reports that changed their item.", counters.amended)
+        text = "Records whose sender left attributes out."
+        yield _total("incomplete_spans", text, tally.incomplete)
+        yield _total("own_verdicts", "Verdict spans that came back.", tally.own_verdicts)
+
+    def _of_sessions(self) -> Iterator[Metric]:
+        counters, gauges = self._worker.counters, self._worker.gauges
+        yield _figure("sessions_active", "Sessions open.", gauges.sessions_active)
+        yield _figure("units_open", "Units whose results are not final.", gauges.units_open)
+        yield _total("sessions_opened", "Sessions begun.", counters.sessions_opened)
+        closed = _sorted(counters.sessions_closed, ("ended", "idle", "evicted", "merged"))
+        yield _counter("sessions_closed", "Sessions closed.", ("reason",), closed)
+
+    def _of_service(self) -> Iterator[Metric]:
+        worker, tally = self._worker, self._tally
+        version = [((self._version,), 1)]
+        yield _gauge("build_info", "The version that runs.", ("version",), version)
+        yield _figure("queue_length", "Requests that wait.", worker.queue_length)
+        yield _figure("queue_capacity", "Requests that may wait.", worker.capacity)
+        text = "From the end of the deciding item to its announcement."
+        yield _histogram("detection_latency_seconds", text, tally.latency)
+        yield _histogram("evaluation_seconds", "Judging one request.", tally.evaluation)
+        emitted = [
+            ((outlet.name, result), outlet.emitted[result])
+            for outlet in self._outlets
+            for result in ("success", "failure", "dropped")
+        ]
+        yield _counter("emitted", "Announcements emitted.", ("emitter", "result"), emitted)
+
+
+def _sorted(figures: dict[str, int], known: tuple[str, ...]) -> list[Sample]:
+    """Figures by label, the known ones always there."""
+    found = {**dict.fromkeys(known, 0), **dict(figures)}
+    return [((name,), found[name]) for name in sorted(found)]
+
+
+def _counter(
+    name: str, text: str, labels: tuple[str, ...], samples: Iterable[Sample]
+) -> CounterMetricFamily:
+    family = CounterMetricFamily(f"spanward_{name}", text, labels=labels)
+    for values, figure in samples:
+        family.add_metric(values, figure)
+    return family
+
+
+def _total(name: str, text: str, figure: float) -> CounterMetricFamily:
+    return CounterMetricFamily(f"spanward_{name}", text, value=figure)
+
+
+def _gauge(
+    name: str, text: str, labels: tuple[str, ...], samples: Iterable[Sample]
+) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(f"spanward_{name}", text, labels=labels)
+    for values, figure in samples:
+        family.add_metric(values, figure)
+    return family
+
+
+def _figure(name: str, text: str, figure: float) -> GaugeMetricFamily:
+    return GaugeMetricFamily(f"spanward_{name}", text, value=figure)
+
+
+def _histogram(name: str, text: str, histogram: Histogram) -> HistogramMetricFamily:
+    counts = list(histogram.counts)
+    buckets = [
+        (str(bound), float(sum(counts[: index + 1])))
+        for index, bound in enumerate(histogram.bounds)
+    ]
+    buckets.append(("+Inf", float(sum(counts))))
+    return HistogramMetricFamily(
+        f"spanward_{name}", text, buckets=buckets, sum_value=histogram.total
+    )

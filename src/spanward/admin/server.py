@@ -1,0 +1,93 @@
+"""The admin server: ``/metrics``, ``/healthz``, ``/readyz`` and ``/status``.
+
+Plain text and JSON only. The Host header must name an address that the server is meant to be
+reached by, so that no web page can read it through a visitor's browser (DNS rebinding).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from aiohttp import web
+from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
+
+_LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
+_HEADERS: Final = {
+    "Content-Security-Policy": "default-src 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+}
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class AdminServer:
+    """Serves ``endpoint`` (host:port; port 0: any). ``status`` gives the JSON of ``/status``.
+
+    ``ready`` is what ``/readyz`` tells; whoever opens and closes the doors sets it.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        allowed_hosts: tuple[str, ...],
+        metrics: Collector,
+        status: Callable[[], dict[str, Any]],
+    ) -> None:
+        self.ready = False
+        self._host = host
+        self._port = port
+        self._hosts = frozenset((*_LOOPBACK, host, *allowed_hosts))
+        self._registry = CollectorRegistry(auto_describe=False)
+        self._registry.register(metrics)
+        self._status = status
+        app = web.Application(middlewares=[self._guard])
+        app.router.add_get("/metrics", self._metrics)
+        app.router.add_get("/healthz", self._healthz)
+        app.router.add_get("/readyz", self._readyz)
+        app.router.add_get("/status", self._tell_status)
+        self._runner = web.AppRunner(app, access_log=None)
+
+    async def start(self) -> int:
+        """Open the door; the port. Raises ``OSError`` when the address cannot be had."""
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, self._host, self._port)
+        await site.start()
+        return int(self._runner.addresses[0][1])
+
+    async def stop(self) -> None:
+        """Close the door."""
+        await self._runner.cleanup()
+
+    @web.middleware
+    async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        name = request.url.host or ""
+        if name not in self._hosts:
+            response: web.StreamResponse = web.Response(status=403, text="unknown host\n")
+        else:
+            try:
+                response = await handler(request)
+            except web.HTTPException as refusal:
+                response = web.Response(status=refusal.status, text=f"{refusal.reason}\n")
+        response.headers.update(_HEADERS)
+        return response
+
+    async def _metrics(self, request: web.Request) -> web.Response:
+        encode, content_type = choose_encoder(request.headers.get("Accept", ""))
+        body = encode(self._registry)
+        return web.Response(body=body, headers={"Content-Type": content_type})
+
+    async def _healthz(self, request: web.Request) -> web.Response:
+        return web.Response(text="ok\n")
+
+    async def _readyz(self, request: web.Request) -> web.Response:
+        if self.ready:
+            return web.Response(text="ready\n")
+        return web.Response(status=503, text="not ready\n")
+
+    async def _tell_status(self, request: web.Request) -> web.Response:
+        return web.json_response(self._status())

@@ -1,0 +1,92 @@
+"""``spanward serve``: the service."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+from pathlib import Path
+from typing import Final
+
+import click
+import msgspec
+import yaml
+
+from spanward.app import running
+from spanward.config import DEFAULT_SPECS, Config, as_yaml_object, load_config
+from spanward.errors import Problems, render_all
+from spanward.specs.loader import load
+from spanward.specs.spec import Spec
+
+log = logging.getLogger("spanward")
+
+BAD_CONFIG: Final = 2
+
+
+@click.command("serve")
+@click.option("--config", "config_path", type=click.Path(path_type=Path), help="A YAML file.")
+@click.option(
+    "--specs",
+    "spec_paths",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="A spec file or a directory of them, instead of those of the file; may be repeated.",
+)
+@click.option("--drain", is_flag=True, help="Make every open verdict final when stopping.")
+@click.option("--print-config", is_flag=True, help="Print the effective configuration and exit.")
+def command(
+    config_path: Path | None, spec_paths: tuple[Path, ...], drain: bool, print_config: bool
+) -> None:
+    """Receive telemetry over OTLP/gRPC and judge it as it comes.
+
+    Without --config every default is for this machine alone: gRPC on 127.0.0.1:4317, metrics on
+    127.0.0.1:9464, specs from ./specs. Stops in good order on SIGTERM and SIGINT.
+    """
+    logging.basicConfig(
+        stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s"
+    )
+    problems = Problems()
+    config = Config() if config_path is None else load_config(config_path, problems)
+    if spec_paths:
+        config = msgspec.structs.replace(config, specs=spec_paths)
+    if print_config and not problems.errors:
+        click.echo(yaml.safe_dump(as_yaml_object(config), sort_keys=False), nl=False)
+        return
+    specs = _load_specs(config, problems)
+    sys.stderr.write(render_all(problems.found))
+    if problems.errors:
+        sys.exit(BAD_CONFIG)
+    try:
+        asyncio.run(_serve(config, specs, drain=drain))
+    except OSError as error:
+        sys.stderr.write(f"spanward: {error}\n")
+        sys.exit(BAD_CONFIG)
+
+
+def _load_specs(config: Config, problems: Problems) -> tuple[Spec, ...]:
+    if config.specs:
+        return load(config.specs, problems)
+    if DEFAULT_SPECS.is_dir():
+        return load([DEFAULT_SPECS], problems)
+    log.warning("there is no folder ./%s: nothing is judged", DEFAULT_SPECS)
+    return ()
+
+
+async def _serve(config: Config, specs: tuple[Spec, ...], *, drain: bool) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    async with running(config, specs, drain=drain) as service:
+        log.info(
+            "ready: %d specs, OTLP/gRPC on %s:%d, metrics on http://%s:%d/metrics",
+            len(specs),
+            config.grpc.host,
+            service.grpc_port,
+            config.admin.host,
+            service.admin_port,
+        )
+        await stop.wait()
+        log.info("stopping")
+    log.info("stopped")

@@ -1,0 +1,33 @@
+"""What a dialect is: the telemetry of one runtime, read as items."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from spanward.asked import Asked
+    from spanward.item import Item
+    from spanward.otlp.record import EventRecord, LogRecord, SpanRecord
+
+
+class Dialect(Protocol):
+    """The reader of one runtime's records.
+
+    ``attributes`` are the attribute names that it reads. ``claims`` says whether a record is of
+    this runtime; of several dialects the first that claims a record reads it. The readers give
+    the items of one record, none or several, in the order in which they happened; they raise
+    ``TooLongError`` for a record that must be rejected. ``span`` gives None for a span that nobody
+    asks for.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def attributes(self) -> frozenset[str]: ...
+
+    def claims(self, record: SpanRecord | LogRecord) -> bool: ...
+    def span(self, record: SpanRecord, asked: Asked) -> tuple[Item, ...]: ...
+    def event(
+        self, record: SpanRecord, index: int, event: EventRecord, asked: Asked
+    ) -> tuple[Item, ...]: ...
+    def log(self, record: LogRecord, asked: Asked) -> tuple[Item, ...]: ...

@@ -1,0 +1,148 @@
+"""``hangar``, the native dialect: a record is what it says it is (semantics, section 1)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from spanward.dialects import fields
+from spanward.item import APPROVAL, EVENT, ON_LOG, SPAN, TOOL_CALL, Attributes, Item
+from spanward.otlp.values import json_arguments
+
+if TYPE_CHECKING:
+    from spanward.asked import Asked
+    from spanward.otlp.record import EventRecord, LogRecord, Source, SpanRecord
+
+_KINDS: Final = {"tool.call": TOOL_CALL, "approval": APPROVAL, "test.run": EVENT}
+"""The span names that mean something; any other span is a plain one."""
+
+_TOOL_STATUS: Final = "hangar.tool.status"
+_APPROVAL_STATUS: Final = "hangar.approval.status"
+_EVENT_NAME: Final = "event.name"
+_SESSION_END: Final = "session.end"
+
+
+class Hangar:
+    """Reads native records, and every record that no other dialect claims."""
+
+    name = "hangar"
+    attributes = fields.ATTRIBUTES | {_TOOL_STATUS, _APPROVAL_STATUS, _EVENT_NAME}
+
+    def claims(self, record: SpanRecord | LogRecord) -> bool:
+        return True
+
+    def span(self, record: SpanRecord, asked: Asked) -> tuple[Item, ...]:
+        attributes = record.attributes
+        kind = _KINDS.get(record.name, SPAN)
+        if kind is SPAN and not _plain_span_asked(attributes, asked):
+            return ()
+        found = fields.columns(attributes)
+        found["name"] = fields.text(attributes.get(fields.TOOL_NAME)) or record.name
+        if kind is EVENT:
+            found["name"] = record.name
+        elif kind is TOOL_CALL:
+            found["status"] = fields.text(attributes.get(_TOOL_STATUS)) or _status(record)
+        elif kind is APPROVAL:
+            found["status"] = fields.text(attributes.get(_APPROVAL_STATUS))
+        if asked.args and kind is TOOL_CALL:
+            found["args"] = _arguments(attributes)
+        return (
+            Item(
+                kind=kind,
+                trace_id=record.trace_id,
+                span_id=record.span_id,
+                start_ns=record.start_ns,
+                end_ns=record.end_ns,
+                session=fields.own_session(attributes),
+                job=fields.own_job(attributes, record.source.resource_attributes),
+                turn=fields.whole(attributes.get(fields.TURN)),
+                span_name=record.name,
+                attributes=asked.of(attributes),
+                outer=outer(record.source, asked),
+                **found,
+            ),
+        )
+
+    def event(
+        self, record: SpanRecord, index: int, event: EventRecord, asked: Asked
+    ) -> tuple[Item, ...]:
+        own, span = event.attributes, record.attributes
+        resource = record.source.resource_attributes
+        session = fields.own_session(own)
+        if session is None:
+            session = fields.own_session(span)
+        job = fields.own_job(own, span)
+        if job is None:
+            job = fields.own_job(resource, resource)
+        turn = fields.whole(own.get(fields.TURN))
+        if turn is None:
+            turn = fields.whole(span.get(fields.TURN))
+        return (
+            Item(
+                kind=EVENT,
+                trace_id=record.trace_id,
+                span_id=record.span_id,
+                event=index,
+                start_ns=event.time_ns,
+                end_ns=event.time_ns,
+                session=session,
+                job=job,
+                turn=turn,
+                name=event.name,
+                attributes=asked.of(own),
+                outer=(asked.of(span), *outer(record.source, asked)),
+                ends=event.name == _SESSION_END,
+                **fields.columns(own),
+            ),
+        )
+
+    def log(self, record: LogRecord, asked: Asked) -> tuple[Item, ...]:
+        attributes = record.attributes
+        name = (
+            record.event_name
+            or fields.text(attributes.get(_EVENT_NAME))
+            or fields.text(record.body)
+            or None
+        )
+        return (
+            Item(
+                kind=EVENT,
+                trace_id=record.trace_id,
+                span_id=record.span_id,
+                event=ON_LOG,
+                digest=record.digest,
+                start_ns=record.time_ns,
+                end_ns=record.time_ns,
+                session=fields.own_session(attributes),
+                job=fields.own_job(attributes, record.source.resource_attributes),
+                turn=fields.whole(attributes.get(fields.TURN)),
+                name=name,
+                attributes=asked.of(attributes),
+                outer=outer(record.source, asked),
+                ends=name == _SESSION_END,
+                **fields.columns(attributes),
+            ),
+        )
+
+
+def outer(source: Source, asked: Asked) -> tuple[Attributes, ...]:
+    """The scope's and the resource's attributes, as far as they are asked for."""
+    return (asked.of(source.scope_attributes), asked.of(source.resource_attributes))
+
+
+def _plain_span_asked(attributes: Attributes, asked: Asked) -> bool:
+    return asked.spans or fields.DIFF_FILES in attributes
+
+
+def _status(record: SpanRecord) -> str:
+    return "error" if record.error else "ok"
+
+
+def _arguments(attributes: Attributes) -> dict[str, Any] | None:
+    """The arguments: a mapping, or the JSON text of one; None for anything else."""
+    value = attributes.get(fields.ARGUMENTS)
+    if isinstance(value, str):
+        try:
+            value = json_arguments(value)
+        except ValueError:
+            return None
+    return value if isinstance(value, dict) else None

@@ -1,0 +1,67 @@
+"""Verdicts as figures: what is published of announcements, in plain counters."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from spanward.verdict import Announcement, Result
+
+_NANOSECONDS: Final = 1_000_000_000
+LATENCIES: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+EVALUATIONS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
+
+
+class Histogram:
+    """Counts observations by upper bounds, in seconds."""
+
+    def __init__(self, bounds: Sequence[float]) -> None:
+        self.bounds = tuple(bounds)
+        self.counts = [0] * (len(bounds) + 1)
+        self.total = 0.0
+
+    def observe(self, seconds: float) -> None:
+        """Count one observation; a negative one (a clock that differs) counts as zero."""
+        seconds = max(seconds, 0.0)
+        self.counts[bisect_left(self.bounds, seconds)] += 1
+        self.total += seconds
+
+
+class VerdictTally:
+    """Folds announcements into figures by spec.
+
+    ``verdicts`` counts first announcements by (spec, result), ``revisions`` the others by (spec,
+    from, to). ``last_violation`` is the wall time, in seconds, at which a spec last failed.
+    """
+
+    def __init__(self, specs: Iterable[str]) -> None:
+        self.verdicts: Counter[tuple[str, str]] = Counter(
+            {(spec, str(result)): 0 for spec in specs for result in Result}
+        )
+        self.revisions: Counter[tuple[str, str, str]] = Counter()
+        self.last_violation: dict[str, float] = {}
+        self.latency = Histogram(LATENCIES)
+        self.evaluation = Histogram(EVALUATIONS)
+
+    def take(
+        self, announcements: Sequence[Announcement], violated: Sequence[str], at_ns: int
+    ) -> None:
+        """Take announcements and violations into account that were made at a wall time.
+
+        ``violated`` names the specs of which an item was a violation, be its unit failed already.
+        """
+        for spec in violated:
+            self.last_violation[spec] = at_ns / _NANOSECONDS
+        for announcement in announcements:
+            verdict = announcement.verdict
+            result = str(verdict.result)
+            if announcement.previous is None:
+                self.verdicts[verdict.spec, result] += 1
+            else:
+                self.revisions[verdict.spec, str(announcement.previous), result] += 1
+            if verdict.result is Result.FAIL:
+                self.last_violation[verdict.spec] = at_ns / _NANOSECONDS
+            if announcement.item_ns is not None:
+                self.latency.observe((at_ns - announcement.item_ns) / _NANOSECONDS)

@@ -1,0 +1,7 @@
+"""OTLP, on the wire and as JSON lines, turned into records; nothing else knows protobuf."""
+
+from __future__ import annotations
+
+from spanward.otlp.malformed import Malformed, Unreadable
+
+__all__ = ["Malformed", "Unreadable"]

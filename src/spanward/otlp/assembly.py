@@ -1,0 +1,89 @@
+"""What both roads in share: from decoded parts to records, with the checks that ids must pass."""
+
+from __future__ import annotations
+
+import json
+from hashlib import blake2b
+from typing import Any, Final
+
+from spanward.otlp.record import Batch, LogRecord, Source, SpanRecord
+from spanward.otlp.values import INT64_MAX
+
+TRACE_ID_BYTES: Final = 16
+SPAN_ID_BYTES: Final = 8
+STATUS_ERROR: Final = 2
+"""The code of a span's status that says it failed."""
+
+OWN_SPAN: Final = "spanward.verdict"
+OWN_SCOPE: Final = "spanward"
+"""A verdict span that returns is read whole, so that it can be told from one that only looks so."""
+
+
+def is_own(name: str, scope: str) -> bool:
+    """Whether a span may be a verdict of ours."""
+    return name == OWN_SPAN and scope == OWN_SCOPE
+
+
+def identifier(found: bytes, length: int) -> bytes:
+    """An id of the right length that is not zero; empty for anything else."""
+    return found if len(found) == length and any(found) else b""
+
+
+def moment(nanoseconds: int) -> int:
+    """A time that a 64-bit signed integer can hold."""
+    return min(nanoseconds, INT64_MAX)
+
+
+class Assembly:
+    """Collects the records of one batch."""
+
+    def __init__(self) -> None:
+        self.batch = Batch(records=[], rejected={})
+
+    def reject(self, reason: str) -> None:
+        """Count a record that cannot be taken."""
+        rejected = self.batch.rejected
+        rejected[reason] = rejected.get(reason, 0) + 1
+
+    def ids(self, trace_id: bytes, span_id: bytes) -> tuple[bytes, bytes] | None:
+        """A span's ids when both are good; None, with the span rejected, when one is not."""
+        trace, span = identifier(trace_id, TRACE_ID_BYTES), identifier(span_id, SPAN_ID_BYTES)
+        if not trace:
+            self.reject("trace_id")
+        elif not span:
+            self.reject("span_id")
+        return (trace, span) if trace and span else None
+
+    def span(self, record: SpanRecord) -> None:
+        """Add a span."""
+        self.batch.records.append(record)
+
+    def log(self, source: Source, said: dict[str, Any], wanted: frozenset[str]) -> None:
+        """Add a log record from all that it says; only wanted attributes are kept.
+
+        ``said`` has the keys ``time observed severity severity_text body attributes flags trace
+        span event_name``; together they are what makes two log records the same.
+        """
+        trace = identifier(said["trace"], TRACE_ID_BYTES)
+        attributes = said["attributes"]
+        self.batch.records.append(
+            LogRecord(
+                source,
+                trace,
+                identifier(said["span"], SPAN_ID_BYTES),
+                moment(said["time"] or said["observed"]),
+                said["event_name"],
+                said["body"],
+                {name: attributes[name] for name in wanted & attributes.keys()},
+                _digest(said),
+            )
+        )
+
+
+def _digest(said: dict[str, Any]) -> bytes:
+    canonical = json.dumps(said, sort_keys=True, separators=(",", ":"), default=_foreign)
+    return blake2b(canonical.encode(), digest_size=16).digest()
+
+
+def _foreign(value: Any) -> str:
+    return value.hex() if isinstance(value, bytes) else repr(value)

@@ -1,0 +1,95 @@
+"""Foreign values become ours: the bounds that every value passes on its way in.
+
+A value is None, bool, int, float, str, list or dict, nested at most ``DEEPEST`` levels; bytes
+become base64 text, and text holds no lone surrogates. What is there but cannot be taken whole is
+``CUT``.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from typing import Any, Final
+
+from spanward.item import CUT
+
+DEEPEST: Final = 32
+"""Levels of lists and mappings in an attribute: what protobuf's own limit of 100 nested messages
+leaves of them, three messages a level."""
+DEEPEST_ARGUMENTS: Final = 64
+"""Levels of lists and mappings in arguments that are sent as JSON text."""
+MOST_DIGITS: Final = 4300
+"""Python's own limit on the text of an integer; a longer one stays text."""
+INT64_MAX: Final = 2**63 - 1
+INT64_MIN: Final = -(2**63)
+
+
+class TooDeepError(ValueError):
+    """A value that is nested too deep to be read."""
+
+
+def clean(text: str) -> str:
+    """The text with lone surrogates replaced by U+FFFD, so that it can be written anywhere."""
+    if text.isascii():
+        return text
+    return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+
+
+def as_text(value: bytes) -> str:
+    """Bytes as base64 text, as OTLP/JSON writes them."""
+    return b64encode(value).decode("ascii")
+
+
+def _integer(digits: str) -> int | str:
+    return int(digits) if len(digits) <= MOST_DIGITS else digits
+
+
+_decode_json: Final = json.JSONDecoder(parse_int=_integer, strict=False).decode
+
+
+def parse_json(text: str) -> Any:
+    """The value of JSON text.
+
+    Tolerant: control characters in strings, NaN and infinities, repeated keys (the last wins).
+    Raises ``ValueError`` for what is no JSON or is nested too deep.
+    """
+    try:
+        return _decode_json(text)
+    except RecursionError:
+        raise TooDeepError("nested too deep") from None
+
+
+def json_arguments(text: str) -> Any:
+    """The value of a tool call's arguments, written as JSON text.
+
+    Raises ``ValueError`` for what is no JSON or is nested deeper than
+    ``DEEPEST_ARGUMENTS``.
+    """
+    return bounded(parse_json(text), DEEPEST_ARGUMENTS)
+
+
+def bounded(value: Any, levels: int) -> Any:
+    """A JSON value with clean texts. Raises ``TooDeepError`` below the given levels."""
+    if isinstance(value, str):
+        return clean(value)
+    if not isinstance(value, list | dict):
+        return value
+    if levels == 0:
+        raise TooDeepError("nested too deep")
+    if isinstance(value, list):
+        return [bounded(each, levels - 1) for each in value]
+    return {clean(key): bounded(each, levels - 1) for key, each in value.items()}
+
+
+def integer_of(value: Any) -> Any:
+    """A 64-bit integer from a number or decimal text; CUT for anything else."""
+    if isinstance(value, str):
+        try:
+            value = int(value) if len(value) < len(str(INT64_MIN)) + 1 else None
+        except ValueError:
+            return CUT
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool):
+        return CUT
+    return value if INT64_MIN <= value <= INT64_MAX else CUT

@@ -1,0 +1,1 @@
+"""The doors: where senders hand their telemetry in."""
