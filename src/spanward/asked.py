@@ -20,4 +20,4 @@ class Asked(msgspec.Struct, frozen=True):
 
     def of(self, attributes: Attributes) -> Attributes:
         """The attributes that are asked for."""
-        return {name: attributes[name] for name in self.attributes & attributes.keys()}
+        return {name: attributes[name] for name in self.attributes if name in attributes}

@@ -4,10 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+import msgspec
+
+from spanward.dialects.fields import Belongs
+from spanward.item import Attributes
+
 if TYPE_CHECKING:
     from spanward.asked import Asked
     from spanward.item import Item
-    from spanward.otlp.record import EventRecord, LogRecord, SpanRecord
+    from spanward.otlp.record import LogRecord, SpanRecord
+
+
+class About(msgspec.Struct, frozen=True):
+    """What is the same for a record and its events, worked out once by the reader.
+
+    ``belongs`` is what the record says of itself, ``outer`` the attributes of its scope and
+    resource that are asked for.
+    """
+
+    belongs: Belongs
+    outer: tuple[Attributes, ...]
 
 
 class Dialect(Protocol):
@@ -26,8 +42,8 @@ class Dialect(Protocol):
     def attributes(self) -> frozenset[str]: ...
 
     def claims(self, record: SpanRecord | LogRecord) -> bool: ...
-    def span(self, record: SpanRecord, asked: Asked) -> tuple[Item, ...]: ...
+    def span(self, record: SpanRecord, about: About, asked: Asked) -> tuple[Item, ...]: ...
     def event(
-        self, record: SpanRecord, index: int, event: EventRecord, asked: Asked
+        self, record: SpanRecord, index: int, about: About, asked: Asked
     ) -> tuple[Item, ...]: ...
-    def log(self, record: LogRecord, asked: Asked) -> tuple[Item, ...]: ...
+    def log(self, record: LogRecord, about: About, asked: Asked) -> tuple[Item, ...]: ...

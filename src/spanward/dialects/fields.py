@@ -7,9 +7,12 @@ read their own names first and these where a runtime sends them too.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from spanward.item import CLIP, CUT, NOTHING
+import msgspec
+
+from spanward.item import CLIP, CUT
 
 if TYPE_CHECKING:
     from spanward.item import Attributes
@@ -18,35 +21,10 @@ SESSIONS: Final = ("hangar.session.id", "gen_ai.conversation.id", "session.id")
 JOB: Final = "hangar.job.id"
 SEQ: Final = "hangar.seq"
 TURN: Final = "hangar.turn"
-OPS: Final = "hangar.shell.ops"
 DIFF_FILES: Final = "hangar.diff.files"
 TOOL_NAME: Final = "gen_ai.tool.name"
 CALL_ID: Final = "gen_ai.tool.call.id"
 ARGUMENTS: Final = "gen_ai.tool.call.arguments"
-
-_TEXTS: Final = {
-    "tool_kind": "hangar.tool.kind",
-    "path": "hangar.file.repo_path",
-    "op": "hangar.file.op",
-    "mcp_server": "hangar.mcp.server",
-    "mcp_tool": "hangar.mcp.tool",
-    "skill": "gen_ai.skill.name",
-    "call_id": CALL_ID,
-}
-_CLIPPED: Final = {"input": "hangar.tool.input", "output": "hangar.tool.output"}
-_TYPED: Final = {
-    "trusted": "hangar.test.trusted",
-    "total": "hangar.test.total",
-    "complete": "hangar.test.complete",
-}
-
-ATTRIBUTES: Final = frozenset(
-    (
-        *SESSIONS, JOB, SEQ, TURN, OPS, DIFF_FILES, TOOL_NAME, ARGUMENTS,
-        *_TEXTS.values(), *_CLIPPED.values(), *_TYPED.values(),
-    )
-)  # fmt: skip
-"""Everything that is read here."""
 
 MOST_BYTES: Final = 256
 """The longest id of a session or job that is accepted, in UTF-8."""
@@ -58,6 +36,33 @@ class TooLongError(ValueError):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+class Belongs(msgspec.Struct, frozen=True):
+    """Whom a record belongs to; None where it does not say."""
+
+    session: str | None
+    job: str | None
+    turn: int | None
+
+
+def belongs(attributes: Attributes, resource: Attributes) -> Belongs:
+    """Whom a span or log record belongs to. Raises ``TooLongError``."""
+    return Belongs(
+        own_session(attributes), own_job(attributes, resource), whole(attributes.get(TURN))
+    )
+
+
+def inherited(attributes: Attributes, span: Belongs) -> Belongs:
+    """Whom a span event belongs to: its span's, where it does not say itself."""
+    if not attributes:
+        return span
+    session, job, turn = own_session(attributes), own_job(attributes, {}), attributes.get(TURN)
+    return Belongs(
+        span.session if session is None else session,
+        span.job if job is None else job,
+        span.turn if whole(turn) is None else whole(turn),
+    )
 
 
 def own_session(attributes: Attributes) -> str | None:
@@ -114,6 +119,10 @@ def as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=repr)
 
 
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
 def texts(value: Any) -> tuple[str, ...] | None:
     """A list of texts, or a text alone, as a tuple; what is no text in it is left out."""
     if isinstance(value, str):
@@ -132,29 +141,46 @@ def paths(value: Any) -> tuple[str | None, ...] | None:
     return tuple(text(one) for one in value)
 
 
+_COLUMNS: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
+    "hangar.tool.kind": ("tool_kind", text),
+    "hangar.file.repo_path": ("path", text),
+    "hangar.file.op": ("op", text),
+    "hangar.mcp.server": ("mcp_server", text),
+    "hangar.mcp.tool": ("mcp_tool", text),
+    "gen_ai.skill.name": ("skill", text),
+    CALL_ID: ("call_id", text),
+    "hangar.tool.input": ("input", clipped),
+    "hangar.tool.output": ("output", clipped),
+    "hangar.test.trusted": ("trusted", _as_it_is),
+    "hangar.test.total": ("total", _as_it_is),
+    "hangar.test.complete": ("complete", _as_it_is),
+    "hangar.shell.ops": ("ops", texts),
+    DIFF_FILES: ("diff_files", paths),
+    SEQ: ("seq", whole),
+}
+"""By attribute: the column that it gives, and how its value is read."""
+
+ATTRIBUTES: Final = frozenset((*SESSIONS, JOB, TURN, TOOL_NAME, ARGUMENTS, *_COLUMNS))
+"""Everything that is read here."""
+
+
 def columns(attributes: Attributes) -> dict[str, Any]:
     """The columns that attributes give, by field of ``Item``; ``withheld`` holds what was cut."""
     found: dict[str, Any] = {}
-    for column, name in _TEXTS.items():
-        if name in attributes:
-            found[column] = text(attributes[name])
-    for column, name in _CLIPPED.items():
-        if name in attributes and attributes[name] is not CUT:
-            found[column] = clipped(attributes[name])
-    for column, name in _TYPED.items():
-        if name in attributes and attributes[name] is not CUT:
-            found[column] = attributes[name]
-    if OPS in attributes:
-        found["ops"] = texts(attributes[OPS])
-    if DIFF_FILES in attributes:
-        found["diff_files"] = paths(attributes[DIFF_FILES])
-    found["seq"] = whole(attributes.get(SEQ))
-    found["withheld"] = _cut(attributes)
+    cut: list[str] = []
+    for name, value in attributes.items():
+        rule = _COLUMNS.get(name)
+        if value is CUT:
+            cut.append(_cut_column(name))
+        elif rule is not None:
+            found[rule[0]] = rule[1](value)
+    if cut:
+        found["withheld"] = frozenset(cut)
     return found
 
 
-def _cut(attributes: Attributes) -> frozenset[str]:
-    if CUT not in attributes.values():
-        return NOTHING
-    names = {**_TEXTS, **_CLIPPED, **_TYPED, "ops": OPS, "args": ARGUMENTS, "name": TOOL_NAME}
-    return frozenset(column for column, name in names.items() if attributes.get(name) is CUT)
+def _cut_column(name: str) -> str:
+    """The column that an attribute would have given; its own name when it gives none."""
+    if name in _COLUMNS:
+        return _COLUMNS[name][0]
+    return {ARGUMENTS: "args", TOOL_NAME: "name"}.get(name, name)

@@ -19,7 +19,7 @@ from spanward.otlp.values import json_arguments
 
 if TYPE_CHECKING:
     from spanward.asked import Asked
-    from spanward.otlp.record import EventRecord
+    from spanward.dialects.dialect import About
 
 _OPERATION: Final = "gen_ai.operation.name"
 _EXECUTE_TOOL: Final = "execute_tool"
@@ -71,9 +71,8 @@ class GenAI:
             and record.name not in _NATIVE_NAMES
         )
 
-    def span(self, record: SpanRecord, asked: Asked) -> tuple[Item, ...]:
-        everything = structs.replace(asked, spans=True)
-        (item,) = self._native.span(record, everything)
+    def span(self, record: SpanRecord, about: About, asked: Asked) -> tuple[Item, ...]:
+        (item,) = self._native.span(record, about, structs.replace(asked, spans=True))
         deferred = _DEFERRAL in record.attributes
         status = "requested" if deferred else _status(record)
         found = _content(record, asked)
@@ -92,13 +91,11 @@ class GenAI:
             ),
         )
 
-    def event(
-        self, record: SpanRecord, index: int, event: EventRecord, asked: Asked
-    ) -> tuple[Item, ...]:
-        return self._native.event(record, index, event, asked)
+    def event(self, record: SpanRecord, index: int, about: About, asked: Asked) -> tuple[Item, ...]:
+        return self._native.event(record, index, about, asked)
 
-    def log(self, record: LogRecord, asked: Asked) -> tuple[Item, ...]:
-        return self._native.log(record, asked)
+    def log(self, record: LogRecord, about: About, asked: Asked) -> tuple[Item, ...]:
+        return self._native.log(record, about, asked)
 
 
 def _status(record: SpanRecord) -> str:

@@ -10,7 +10,8 @@ from spanward.otlp.values import json_arguments
 
 if TYPE_CHECKING:
     from spanward.asked import Asked
-    from spanward.otlp.record import EventRecord, LogRecord, Source, SpanRecord
+    from spanward.dialects.dialect import About
+    from spanward.otlp.record import LogRecord, SpanRecord
 
 _KINDS: Final = {"tool.call": TOOL_CALL, "approval": APPROVAL, "test.run": EVENT}
 """The span names that mean something; any other span is a plain one."""
@@ -30,7 +31,7 @@ class Hangar:
     def claims(self, record: SpanRecord | LogRecord) -> bool:
         return True
 
-    def span(self, record: SpanRecord, asked: Asked) -> tuple[Item, ...]:
+    def span(self, record: SpanRecord, about: About, asked: Asked) -> tuple[Item, ...]:
         attributes = record.attributes
         kind = _KINDS.get(record.name, SPAN)
         if kind is SPAN and not _plain_span_asked(attributes, asked):
@@ -41,10 +42,10 @@ class Hangar:
             found["name"] = record.name
         elif kind is TOOL_CALL:
             found["status"] = fields.text(attributes.get(_TOOL_STATUS)) or _status(record)
+            if asked.args:
+                found["args"] = _arguments(attributes)
         elif kind is APPROVAL:
             found["status"] = fields.text(attributes.get(_APPROVAL_STATUS))
-        if asked.args and kind is TOOL_CALL:
-            found["args"] = _arguments(attributes)
         return (
             Item(
                 kind=kind,
@@ -52,30 +53,20 @@ class Hangar:
                 span_id=record.span_id,
                 start_ns=record.start_ns,
                 end_ns=record.end_ns,
-                session=fields.own_session(attributes),
-                job=fields.own_job(attributes, record.source.resource_attributes),
-                turn=fields.whole(attributes.get(fields.TURN)),
+                session=about.belongs.session,
+                job=about.belongs.job,
+                turn=about.belongs.turn,
                 span_name=record.name,
                 attributes=asked.of(attributes),
-                outer=outer(record.source, asked),
+                outer=about.outer,
                 **found,
             ),
         )
 
-    def event(
-        self, record: SpanRecord, index: int, event: EventRecord, asked: Asked
-    ) -> tuple[Item, ...]:
-        own, span = event.attributes, record.attributes
-        resource = record.source.resource_attributes
-        session = fields.own_session(own)
-        if session is None:
-            session = fields.own_session(span)
-        job = fields.own_job(own, span)
-        if job is None:
-            job = fields.own_job(resource, resource)
-        turn = fields.whole(own.get(fields.TURN))
-        if turn is None:
-            turn = fields.whole(span.get(fields.TURN))
+    def event(self, record: SpanRecord, index: int, about: About, asked: Asked) -> tuple[Item, ...]:
+        event = record.events[index]
+        own = event.attributes
+        belongs = fields.inherited(own, about.belongs)
         return (
             Item(
                 kind=EVENT,
@@ -84,18 +75,18 @@ class Hangar:
                 event=index,
                 start_ns=event.time_ns,
                 end_ns=event.time_ns,
-                session=session,
-                job=job,
-                turn=turn,
+                session=belongs.session,
+                job=belongs.job,
+                turn=belongs.turn,
                 name=event.name,
                 attributes=asked.of(own),
-                outer=(asked.of(span), *outer(record.source, asked)),
+                outer=(asked.of(record.attributes), *about.outer),
                 ends=event.name == _SESSION_END,
                 **fields.columns(own),
             ),
         )
 
-    def log(self, record: LogRecord, asked: Asked) -> tuple[Item, ...]:
+    def log(self, record: LogRecord, about: About, asked: Asked) -> tuple[Item, ...]:
         attributes = record.attributes
         name = (
             record.event_name
@@ -112,21 +103,16 @@ class Hangar:
                 digest=record.digest,
                 start_ns=record.time_ns,
                 end_ns=record.time_ns,
-                session=fields.own_session(attributes),
-                job=fields.own_job(attributes, record.source.resource_attributes),
-                turn=fields.whole(attributes.get(fields.TURN)),
+                session=about.belongs.session,
+                job=about.belongs.job,
+                turn=about.belongs.turn,
                 name=name,
                 attributes=asked.of(attributes),
-                outer=outer(record.source, asked),
+                outer=about.outer,
                 ends=name == _SESSION_END,
                 **fields.columns(attributes),
             ),
         )
-
-
-def outer(source: Source, asked: Asked) -> tuple[Attributes, ...]:
-    """The scope's and the resource's attributes, as far as they are asked for."""
-    return (asked.of(source.scope_attributes), asked.of(source.resource_attributes))
 
 
 def _plain_span_asked(attributes: Attributes, asked: Asked) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spanward.dialects import fields
+from spanward.dialects.dialect import About, Dialect
 from spanward.item import Report
 from spanward.otlp.record import SpanRecord
 
@@ -12,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from spanward.asked import Asked
-    from spanward.dialects.dialect import Dialect
-    from spanward.otlp.record import Batch, LogRecord
+    from spanward.item import Attributes, Item
+    from spanward.otlp.record import Batch, LogRecord, Source
 
 
 class Reader:
@@ -26,6 +27,8 @@ class Reader:
     def __init__(self, dialects: Iterable[Dialect], asked: Asked) -> None:
         self._dialects = tuple(dialects)
         self._asked = asked
+        self._source: Source | None = None
+        self._outer: tuple[Attributes, ...] = ()
         self.wanted = asked.attributes.union(*(each.attributes for each in self._dialects))
 
     def reports(self, batch: Batch) -> list[Report]:
@@ -43,12 +46,35 @@ class Reader:
         return reports
 
     def _report(self, record: SpanRecord | LogRecord) -> Report:
-        dialect = next(each for each in self._dialects if each.claims(record))
-        session = fields.own_session(record.attributes)
+        belongs = fields.belongs(record.attributes, record.source.resource_attributes)
+        about = About(belongs, self._outer_of(record.source))
+        dialect = self._reader_of(record)
+        items: tuple[Item, ...] = ()
         if not isinstance(record, SpanRecord):
-            items = dialect.log(record, self._asked)
-            return Report(record.trace_id, record.span_id, record.time_ns, session, False, items)
-        items = dialect.span(record, self._asked)
-        for index, event in enumerate(record.events):
-            items += dialect.event(record, index, event, self._asked)
-        return Report(record.trace_id, record.span_id, record.start_ns, session, True, items)
+            if dialect is not None:
+                items = dialect.log(record, about, self._asked)
+            start, binds = record.time_ns, False
+        else:
+            if dialect is not None:
+                items = dialect.span(record, about, self._asked)
+                for index in range(len(record.events)):
+                    items += dialect.event(record, index, about, self._asked)
+            start, binds = record.start_ns, True
+        return Report(record.trace_id, record.span_id, start, belongs.session, binds, items)
+
+    def _reader_of(self, record: SpanRecord | LogRecord) -> Dialect | None:
+        """The first dialect that claims a record; None when it is nobody's."""
+        for dialect in self._dialects:
+            if dialect.claims(record):
+                return dialect
+        return None
+
+    def _outer_of(self, source: Source) -> tuple[Attributes, ...]:
+        """What is asked of a source's attributes; records of one source come together."""
+        if source is not self._source:
+            self._source = source
+            self._outer = (
+                self._asked.of(source.scope_attributes),
+                self._asked.of(source.resource_attributes),
+            )
+        return self._outer

@@ -161,7 +161,11 @@ class Engine:
             self.counters.duplicates += 1
             self._life.touch(session, now)
             return
-        self._place(*filed, now)
+        execution, before = filed
+        if before:
+            self._place_again(execution, before, now)
+        else:
+            self._place(session, execution, item, now)
 
     def _admit_alone(self, session: Session, item: Item, now: float) -> None:
         """Take an item whose reports are not kept: only its fact can tell that it came before."""
@@ -170,10 +174,7 @@ class Engine:
         fact = self._folding.fact(item, key, session.name, homeless=homeless)
         known = None if fact is None else session.table.get(key)
         if fact is None or known is None:
-            self._see(session, item, now, homeless=homeless)
-            self._life.step(session, item, now)
-            if fact is not None:
-                self._folding.add(session, fact, item, now)
+            self._enter(session, item, fact, now, homeless=homeless)
             return
         self._life.step(session, item, now)
         if fact == known:
@@ -199,26 +200,32 @@ class Engine:
 
     # --- kept items
 
-    def _place(self, execution: Execution, before: list[Placed], now: float) -> None:
+    def _enter(
+        self, session: Session, item: Item, fact: Fact | None, now: float, *, homeless: bool
+    ) -> None:
+        """Take an item into account that is new."""
+        self._see(session, item, now, homeless=homeless)
+        self._life.step(session, item, now)
+        if fact is not None:
+            self._folding.add(session, fact, item, now)
+
+    def _place(self, session: Session, execution: Execution, item: Item, now: float) -> None:
+        """Take the first report of an item into account."""
+        homeless = execution.homeless
+        key = _fact_key(execution, item)
+        execution.placed = Placed(session.name, key, item, homeless)
+        fact = self._folding.fact(item, key, session.name, homeless=homeless)
+        self._enter(session, item, fact, now, homeless=homeless)
+
+    def _place_again(self, execution: Execution, before: list[Placed], now: float) -> None:
         """Take an item into account as its reports make it now, in place of what it was before."""
-        item, homeless = execution.item, execution.homeless
-        home = before[0].session if before and is_call(item) else item.session
-        home = home or self._registry.home(item.trace_id) or ""
-        session = self._life.session(home, now)
-        key = (
-            call_key(item.call_id or "", execution.number)
-            if is_call(item)
-            else record_identity(item)
-        )
-        fact = self._folding.fact(item, key, home, homeless=homeless)
-        execution.placed = Placed(home, key, item, homeless)
-        if not before:
-            self._see(session, item, now, homeless=homeless)
-            self._life.step(session, item, now)
-            if fact is not None:
-                self._folding.add(session, fact, item, now)
-            return
         self.counters.amended += 1
+        item, homeless = execution.item, execution.homeless
+        home = before[0].session if is_call(item) else item.session
+        session = self._life.session(home or self._registry.home(item.trace_id) or "", now)
+        key = _fact_key(execution, item)
+        fact = self._folding.fact(item, key, session.name, homeless=homeless)
+        execution.placed = Placed(session.name, key, item, homeless)
         self._replace(session, fact, item, execution.placed, before, now)
 
     def _replace(
@@ -285,6 +292,12 @@ class Engine:
         session = self._registry.sessions[placed.session]
         self._unsee(placed)
         self._folding.change(session, session.table.get(placed.key), None, None)
+
+
+def _fact_key(execution: Execution, item: Item) -> bytes:
+    if is_call(item):
+        return call_key(item.call_id or "", execution.number)
+    return record_identity(item)
 
 
 def _elsewhere(old: Placed, new: Placed) -> bool:

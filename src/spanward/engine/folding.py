@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
+from spanward.engine.plan import SESSION
 from spanward.engine.session import unplaced
 from spanward.fact import Fact
 
@@ -70,10 +71,10 @@ class Folding:
         """Keep a fact that is new, and fold it."""
         if not self._admit(session, fact):
             return
-        session.table.put(fact)
+        session.table.add(fact)
         self._join(session, fact)
         for unit, seen in self._units(session, fact):
-            for concern in self._plan.concerns(seen):
+            for concern in self._plan.concerns(seen, unit.kind):
                 self._fold(unit, concern, seen, by, now)
 
     def change(self, session: Session, old: Fact | None, new: Fact | None, by: Item | None) -> None:
@@ -121,13 +122,13 @@ class Folding:
 
     def _fold(self, unit: Unit, concern: Concern, fact: Fact, by: Item, now: float) -> None:
         spec = self._plan.specs[concern.spec]
-        if spec.unit != unit.kind or not self._plan.judges(concern.spec, unit.turn):
+        if spec.turns is not None and not self._plan.judges(concern.spec, unit.turn):
             return
         self._counters.matches[spec.name] += 1
         violating = spec.operator.traits.violating
         if violating is not None and concern.hopeful >> violating & 1:
             self._counters.violations[spec.name] += 1
-        if concern.spec in self._stale.get(unit, ()):
+        if self._stale and concern.spec in self._stale.get(unit, ()):
             return
         unit.fold(concern, fact, self._plan)
         self._judge.weigh(unit, concern.spec, by, now)
@@ -146,7 +147,7 @@ class Folding:
             for unit in session.units.values():
                 self._judge.lose_beginning(unit)
         return held < 2 * self._most and any(
-            self._is_open(session, concern.spec) for concern in self._plan.concerns(fact)
+            self._is_open(session, concern.spec) for concern in self._plan.concerns(fact, SESSION)
         )
 
     def _is_open(self, session: Session, spec: int) -> bool:
@@ -176,9 +177,8 @@ class Folding:
         return {
             (unit, concern.spec): (concern, seen)
             for unit, seen in self._units(session, fact)
-            for concern in self._plan.concerns(seen)
-            if self._plan.specs[concern.spec].unit == unit.kind
-            and self._plan.judges(concern.spec, unit.turn)
+            for concern in self._plan.concerns(seen, unit.kind)
+            if self._plan.judges(concern.spec, unit.turn)
         }
 
     def _differs(

@@ -15,7 +15,7 @@ import msgspec
 from spanward.item import CUT, NOTHING, ON_SPAN, Item
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
 _TIMES: Final = ("start_ns", "end_ns")
 _PLACES: Final = ("trace_id", "span_id", "event", "digest", "kind")
@@ -51,12 +51,12 @@ def rank(item: Item) -> tuple[int, int, str]:
     return (item.end_ns, item.start_ns, canonical(item))
 
 
-def merge(reports: Iterable[Item]) -> Item:
+def merge(reports: Sequence[Item]) -> Item:
     """The item of at least one report."""
+    if len(reports) == 1:
+        return reports[0]
     ranked = sorted(reports, key=rank)
     last = ranked[-1]
-    if len(ranked) == 1:
-        return last
     said: dict[str, Any] = {}
     attributes: dict[str, Any] = {}
     withheld: frozenset[str] = NOTHING

@@ -25,6 +25,10 @@ _MAX_REMEMBERED: Final = 4096
 """Combinations of answers remembered. Which occur is the senders' choice, so there is an end."""
 
 
+_Answers = tuple[tuple[int, ...], tuple[int, ...]]
+"""The matchers that are true of a fact, and those that are unknown."""
+
+
 class Use(msgspec.Struct, frozen=True):
     """A matcher used by a spec: ``bit`` is that of the role."""
 
@@ -67,7 +71,7 @@ class Plan:
             tuple(index[role.matcher.source] for role in spec.operator.roles) for spec in self.specs
         )
         self._noted = _noted(self.specs, index)
-        self._concerns: dict[tuple[tuple[int, ...], tuple[int, ...]], tuple[Concern, ...]] = {}
+        self._concerns: dict[_Answers, dict[str, tuple[Concern, ...]]] = {}
 
     @property
     def attributes(self) -> frozenset[str]:
@@ -99,16 +103,16 @@ class Plan:
         turns = self.specs[spec].turns
         return turns is None or not isinstance(turn, int) or turn in turns
 
-    def concerns(self, fact: Fact) -> tuple[Concern, ...]:
-        """The specs that a fact counts for, in either reading."""
+    def concerns(self, fact: Fact, unit: str) -> tuple[Concern, ...]:
+        """The specs of a kind of unit that a fact counts for, in either reading."""
         answers = (fact.true, fact.unknown)
         known = self._concerns.get(answers)
         if known is None:
-            known = self._combine(*answers)
+            known = self._by_unit(self._combine(*answers))
             if len(self._concerns) >= _MAX_REMEMBERED:
                 self._concerns.clear()
             self._concerns[answers] = known
-        return known
+        return known[unit]
 
     def notes(self, item: Item, answers: Answers) -> tuple[tuple[int, str], ...]:
         """The words to keep of an item: why candidates did not satisfy, and what is unknown."""
@@ -126,6 +130,12 @@ class Plan:
         key, found = self.matchers[index].why(item) or ("", "")
         setting = f" ({item.setting})" if item.setting and key == "tool.args" else ""
         return f"{key}: {found}{setting}"
+
+    def _by_unit(self, concerns: tuple[Concern, ...]) -> dict[str, tuple[Concern, ...]]:
+        return {
+            unit: tuple(concern for concern in concerns if concern.spec in specs)
+            for unit, specs in self.of_unit.items()
+        }
 
     def _combine(self, true: tuple[int, ...], unknown: tuple[int, ...]) -> tuple[Concern, ...]:
         hopeful: dict[int, int] = {}

@@ -47,7 +47,7 @@ class Execution(msgspec.Struct):
     @property
     def item(self) -> Item:
         """The item that the reports make."""
-        return merge(filed.item for filed in self.reports)
+        return merge([filed.item for filed in self.reports])
 
     @property
     def homeless(self) -> bool:

@@ -97,14 +97,19 @@ class FactTable:
     def put(self, fact: Fact) -> None:
         """Keep a fact in place of what was under its key."""
         self.remove(fact.key)
+        self.add(fact)
+
+    def add(self, fact: Fact) -> None:
+        """Keep a fact whose key is not here."""
         self._data += _encode(_pack(fact))
-        self._hashes.append(_hash(fact.key))
+        kept_hash = _hash(fact.key)
+        self._hashes.append(kept_hash)
         self._offsets.append(len(self._data))
         self._live += 1
         if self._turns is not None:
             _note_turn(self._turns, fact, len(self._hashes) - 1)
         if self._index is not None:
-            self._index[_hash(fact.key)] = len(self._hashes) - 1
+            self._index[kept_hash] = len(self._hashes) - 1
         elif len(self._hashes) > _SMALL:
             self._index = {kept: at for at, kept in enumerate(self._hashes) if kept != _GONE}
 

@@ -84,7 +84,7 @@ class Unit:
         """Of each of some specs: the facts that concern it."""
         found: dict[int, Concerned] = {spec: [] for spec in specs}
         for fact in self.source.facts(self):
-            for concern in plan.concerns(fact):
+            for concern in plan.concerns(fact, self.kind):
                 if concern.spec in found:
                     found[concern.spec].append((concern, fact))
         return found

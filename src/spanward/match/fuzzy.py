@@ -22,6 +22,7 @@ _NUMBER: Final = re.compile(
     r" ?(?P<percent>%?)",
     re.ASCII,
 )
+_BEGIN: Final = tuple("0123456789+-.")
 _MAX_DIGITS: Final = 400
 _MAX_EXPONENT: Final = 400
 _MAX_EXPONENT_LENGTH: Final = len("+400")
@@ -37,7 +38,7 @@ def normalize(text: str) -> str:
 
 def number(text: str) -> Decimal | None:
     """The number that a normalized text is, or None when it is not one or too large for one."""
-    found = _NUMBER.fullmatch(text)
+    found = _NUMBER.fullmatch(text) if text[:1] in _BEGIN else None
     if found is None:
         return None
     digits = found["digits"].replace(" ", "")
@@ -66,11 +67,11 @@ class Fuzzy(msgspec.Struct, frozen=True):
     def __call__(self, actual: Any) -> bool:
         """Whether ``str(actual)`` is the same number within 1e-9, else the same text."""
         normal = normalize(str(actual))
-        if self.number is None:
-            return normal == self.normal
-        value = number(normal)
-        if value is None:
-            return normal == self.normal
+        if normal == self.normal:
+            return True
+        value = None if self.number is None else number(normal)
+        if self.number is None or value is None:
+            return False
         return abs(_EXACT.subtract(self.number, value)) <= _TOLERANCE
 
     def __repr__(self) -> str:

@@ -54,7 +54,7 @@ class Count:
         self, state: tuple[int, int], result: Result, members: Sequence[Member]
     ) -> Explanation:
         counted = [member.fact for member in members if member.roles == _BOTH]
-        reason = f"matched {len(counted)} times, expected {self._range()}"
+        reason = f"{len(counted)} matched, expected {self._range()}"
         return Explanation(reason, in_listing_order(counted))
 
     def _range(self) -> str:

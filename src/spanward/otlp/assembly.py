@@ -6,22 +6,19 @@ import json
 from hashlib import blake2b
 from typing import Any, Final
 
-from spanward.otlp.record import Batch, LogRecord, Source, SpanRecord
+from spanward.otlp.record import Batch, LogRecord, Source
 from spanward.otlp.values import INT64_MAX
 
 TRACE_ID_BYTES: Final = 16
 SPAN_ID_BYTES: Final = 8
+_NO_TRACE: Final = bytes(TRACE_ID_BYTES)
+_NO_SPAN: Final = bytes(SPAN_ID_BYTES)
 STATUS_ERROR: Final = 2
 """The code of a span's status that says it failed."""
 
 OWN_SPAN: Final = "spanward.verdict"
 OWN_SCOPE: Final = "spanward"
 """A verdict span that returns is read whole, so that it can be told from one that only looks so."""
-
-
-def is_own(name: str, scope: str) -> bool:
-    """Whether a span may be a verdict of ours."""
-    return name == OWN_SPAN and scope == OWN_SCOPE
 
 
 def identifier(found: bytes, length: int) -> bytes:
@@ -45,18 +42,15 @@ class Assembly:
         rejected = self.batch.rejected
         rejected[reason] = rejected.get(reason, 0) + 1
 
-    def ids(self, trace_id: bytes, span_id: bytes) -> tuple[bytes, bytes] | None:
-        """A span's ids when both are good; None, with the span rejected, when one is not."""
-        trace, span = identifier(trace_id, TRACE_ID_BYTES), identifier(span_id, SPAN_ID_BYTES)
-        if not trace:
+    def accepts(self, trace_id: bytes, span_id: bytes) -> bool:
+        """Whether a span's ids are good; it is rejected when one is not."""
+        if len(trace_id) != TRACE_ID_BYTES or trace_id == _NO_TRACE:
             self.reject("trace_id")
-        elif not span:
+            return False
+        if len(span_id) != SPAN_ID_BYTES or span_id == _NO_SPAN:
             self.reject("span_id")
-        return (trace, span) if trace and span else None
-
-    def span(self, record: SpanRecord) -> None:
-        """Add a span."""
-        self.batch.records.append(record)
+            return False
+        return True
 
     def log(self, source: Source, said: dict[str, Any], wanted: frozenset[str]) -> None:
         """Add a log record from all that it says; only wanted attributes are kept.

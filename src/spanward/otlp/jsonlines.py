@@ -13,11 +13,12 @@ from typing import Any, Final
 
 from spanward.item import CUT, Attributes
 from spanward.otlp.assembly import (
+    OWN_SCOPE,
+    OWN_SPAN,
     SPAN_ID_BYTES,
     STATUS_ERROR,
     Assembly,
     identifier,
-    is_own,
     moment,
 )
 from spanward.otlp.malformed import Unreadable
@@ -91,19 +92,19 @@ class _Road:
         )
 
     def _span(self, source: Source, span: dict[str, Any]) -> None:
-        ids = self.assembly.ids(_bytes(span, "traceId"), _bytes(span, "spanId"))
-        if ids is None:
+        trace_id, span_id = _bytes(span, "traceId"), _bytes(span, "spanId")
+        if not self.assembly.accepts(trace_id, span_id):
             return
         if _integer(span, "droppedAttributesCount"):
             self.assembly.batch.dropped += 1
         name = _text(span, "name")
-        own = is_own(name, source.scope)
+        own = name == OWN_SPAN and source.scope == OWN_SCOPE
         start = moment(_integer(span, "startTimeUnixNano"))
-        self.assembly.span(
+        self.assembly.batch.records.append(
             SpanRecord(
                 source,
-                ids[0],
-                ids[1],
+                trace_id,
+                span_id,
                 identifier(_bytes(span, "parentSpanId"), SPAN_ID_BYTES),
                 name,
                 start,

@@ -9,16 +9,17 @@ from google.protobuf.message import DecodeError
 from spanward.item import CUT, Attributes
 from spanward.otlp import view
 from spanward.otlp.assembly import (
+    OWN_SCOPE,
+    OWN_SPAN,
     SPAN_ID_BYTES,
     STATUS_ERROR,
     Assembly,
     identifier,
-    is_own,
     moment,
 )
 from spanward.otlp.malformed import Malformed
 from spanward.otlp.record import Batch, EventRecord, Source, SpanRecord
-from spanward.otlp.values import DEEPEST, TooDeepError, as_text
+from spanward.otlp.values import DEEPEST, INT64_MAX, TooDeepError, as_text
 
 _MOST_KNOWN: Final = 8192
 """Attributes remembered, wanted or not. What repeats comes back soon after it is forgotten."""
@@ -56,8 +57,7 @@ class WireReader:
             for resource in view.parse_traces(data).resource_spans:
                 for scope in resource.scope_spans:
                     source = self._source(resource.resource, scope.scope)
-                    for span in scope.spans:
-                        self._span(assembly, source, span)
+                    self._spans(assembly, source, scope.spans)
         except DecodeError as error:
             raise Malformed(str(error)) from None
         return assembly.batch
@@ -75,31 +75,36 @@ class WireReader:
             raise Malformed(str(error)) from None
         return assembly.batch
 
-    def _span(self, assembly: Assembly, source: Source, span: Any) -> None:
-        ids = assembly.ids(span.trace_id, span.span_id)
-        if ids is None:
-            return
-        if span.dropped_attributes_count:
-            assembly.batch.dropped += 1
-        name = _text(span.name)
-        read = _everything if is_own(name, source.scope) else self._attributes
-        sent_events = span.events
-        events = tuple(map(self._event, sent_events)) if sent_events else ()
-        start = moment(span.start_time_unix_nano)
-        assembly.span(
-            SpanRecord(
-                source,
-                ids[0],
-                ids[1],
-                identifier(span.parent_span_id, SPAN_ID_BYTES),
-                name,
-                start,
-                max(start, moment(span.end_time_unix_nano)),
-                span.status.code == STATUS_ERROR,
-                read(span.attributes),
-                events,
+    def _spans(self, assembly: Assembly, source: Source, spans: Any) -> None:
+        """Read the spans of one scope; one loop, for a call a span is what would cost most."""
+        add = assembly.batch.records.append
+        may_be_own = source.scope == OWN_SCOPE
+        for span in spans:
+            trace_id, span_id = span.trace_id, span.span_id
+            if not assembly.accepts(trace_id, span_id):
+                continue
+            if span.dropped_attributes_count:
+                assembly.batch.dropped += 1
+            name = span.name.decode("utf-8", "replace")
+            own = may_be_own and name == OWN_SPAN
+            events = span.events
+            start, end = span.start_time_unix_nano, span.end_time_unix_nano
+            if start > INT64_MAX or end > INT64_MAX:
+                start, end = moment(start), moment(end)
+            add(
+                SpanRecord(
+                    source,
+                    trace_id,
+                    span_id,
+                    identifier(span.parent_span_id, SPAN_ID_BYTES),
+                    name,
+                    start,
+                    max(start, end),
+                    span.status.code == STATUS_ERROR,
+                    (_everything if own else self._attributes)(span.attributes),
+                    tuple(map(self._event, events)) if events else (),
+                )
             )
-        )
 
     def _event(self, event: Any) -> EventRecord:
         time = moment(event.time_unix_nano)
@@ -151,8 +156,12 @@ class WireReader:
         return found
 
     def _read(self, raw: bytes) -> _Attribute:
-        attribute = _UNWANTED if self._is_unwanted(raw) else _decode(raw)
-        if attribute[0] not in self._wanted or attribute[1] is None:
+        key = _visible_key(raw)
+        if key is None or key in self._wanted_keys:
+            attribute = _decode(raw)
+            if attribute[0] not in self._wanted or attribute[1] is None:
+                attribute = _UNWANTED
+        else:
             attribute = _UNWANTED
         if len(raw) <= _LONGEST_KNOWN:
             if len(self._known) >= _MOST_KNOWN:
@@ -160,11 +169,12 @@ class WireReader:
             self._known[raw] = attribute
         return attribute
 
-    def _is_unwanted(self, raw: bytes) -> bool:
-        """Whether the key, where it can be seen without parsing, is one that nobody wants."""
-        if len(raw) < len(b"\x0a\x00") or raw[0] != _KEY_FIRST or raw[1] >= _ONE_BYTE:
-            return False
-        return raw[2 : 2 + raw[1]] not in self._wanted_keys
+
+def _visible_key(raw: bytes) -> bytes | None:
+    """The key of an attribute where it can be seen without parsing; None where it cannot."""
+    if len(raw) > 1 and raw[0] == _KEY_FIRST and raw[1] < _ONE_BYTE:
+        return raw[2 : 2 + raw[1]]
+    return None
 
 
 def _text(raw: bytes) -> str:
@@ -180,16 +190,12 @@ def _decode(raw: bytes) -> _Attribute:
     """Name and value; CUT for a value that is no message, or is nested too deep."""
     try:
         attribute = view.parse_attribute(raw)
-        return _text(attribute.key), _value(attribute.value, DEEPEST)
+        value = attribute.value
+        if value.WhichOneof("value") == "string_value":  # nearly all are
+            return attribute.key.decode("utf-8", "replace"), _text(value.string_value)
+        return _text(attribute.key), _value(value, DEEPEST)
     except (DecodeError, TooDeepError):
-        return _name_of(raw), CUT
-
-
-def _name_of(raw: bytes) -> str:
-    """The name of an attribute whose value cannot be read; empty when it cannot be seen."""
-    if len(raw) < len(b"\x0a\x00") or raw[0] != _KEY_FIRST or raw[1] >= _ONE_BYTE:
-        return ""
-    return _text(raw[2 : 2 + raw[1]])
+        return _text(_visible_key(raw) or b""), CUT
 
 
 def _whole_value(raw: bytes) -> Any:

@@ -43,7 +43,7 @@ class GrpcDoor:
     def __init__(self, endpoint: str, max_message_mib: int, taker: Taker) -> None:
         self._endpoint = endpoint
         self._taker = taker
-        self._health = health.aio.HealthServicer()
+        self._health = health.aio.HealthServicer()  # type: ignore[attr-defined]  # set at run time
         self._server = grpc.aio.server(
             options=(
                 ("grpc.max_receive_message_length", max_message_mib * _MIB),
