@@ -1,8 +1,8 @@
 """The worker: the one thread that owns decoder, dialects, engine and store.
 
 Requests wait in a bounded queue; the worker takes all that wait as a group, decodes and judges
-them, commits, answers their senders, and only then hands the announcements on. What one request
-does wrong is its own affair: it is answered and counted, and the worker goes on.
+them, commits, hands the announcements on (which never waits), and answers the senders. What one
+request does wrong is its own affair: it is answered and counted, and the worker goes on.
 """
 
 from __future__ import annotations
@@ -183,9 +183,9 @@ class Worker:
         answers = [(request, self._judge(request, announced)) for request in group]
         announced += self._engine.advance(time.monotonic())
         self._store.commit()
+        self._tell(announced)
         for request, answer in answers:
             request.answer(answer)
-        self._tell(announced)
         self._look_at_gauges()
 
     def _judge(self, request: Request, announced: list[Announcement]) -> Answer:
