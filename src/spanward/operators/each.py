@@ -11,6 +11,7 @@ import msgspec
 from spanward import expect
 from spanward.fact import Fact, in_listing_order
 from spanward.match.matcher import Matcher, compile_matcher
+from spanward.operators.leads import overlap
 from spanward.operators.operator import (
     Explanation,
     Member,
@@ -89,10 +90,13 @@ class Each:
             case Result.PASS:
                 return Explanation("every item had the prior one that it requires")
             case Result.FAIL:
-                unserved = [fact for fact in needy if state.prior.serve(fact) is False]
-                return Explanation(
-                    "an item lacks the prior one that it requires", in_listing_order(unserved)
+                unserved = in_listing_order(
+                    fact for fact in needy if state.prior.serve(fact) is False
                 )
+                reason = "an item lacks the prior one that it requires"
+                if any(overlap([prior, unserved[0]]) for prior in having(members, 0)):
+                    reason += ": one overlaps it"
+                return Explanation(reason, unserved)
             case Result.UNKNOWN:
                 unknown = [fact for fact in needy if state.prior.serve(fact) is None]
                 return Explanation(

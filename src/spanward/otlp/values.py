@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from base64 import b64encode
 from typing import Any, Final
 
@@ -33,9 +34,7 @@ class TooDeepError(ValueError):
 
 def clean(text: str) -> str:
     """The text with lone surrogates replaced by U+FFFD, so that it can be written anywhere."""
-    if text.isascii():
-        return text
-    return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
 
 
 def as_text(value: bytes) -> str:
@@ -47,6 +46,7 @@ def _integer(digits: str) -> int | str:
     return int(digits) if len(digits) <= MOST_DIGITS else digits
 
 
+_SURROGATES: Final = re.compile("[\ud800-\udfff]")
 _decode_plain_json: Final = msgspec.json.Decoder().decode
 _decode_json: Final = json.JSONDecoder(parse_int=_integer, strict=False).decode
 
