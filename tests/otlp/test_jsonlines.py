@@ -129,9 +129,11 @@ def test_dropped_attributes_are_counted() -> None:
 
 def test_severities_have_names_or_numbers() -> None:
     """Both are the same record; a name that is none is no severity."""
+    info, other = "SEVERITY_NUMBER_INFO", "SEVERITY_NUMBER_INFO2"
+    numbers: list[Any] = [9, info, 10, other, "NONSENSE", 0, []]
     digests = [
         record.digest
-        for number in (9, "SEVERITY_NUMBER_INFO", 10, "SEVERITY_NUMBER_INFO2", "NONSENSE", 0, [])
+        for number in numbers
         for record in read_line(log_line(severityNumber=number), WANTED).records
         if isinstance(record, LogRecord)
     ]

@@ -86,7 +86,7 @@ def otlp_endpoint() -> Iterator[Endpoints]:
     """A real OTLP/gRPC server for verdict spans."""
     taker = Endpoints()
     server = grpc.server(futures.ThreadPoolExecutor(2))
-    trace_service_pb2_grpc.add_TraceServiceServicer_to_server(taker, server)  # type: ignore[no-untyped-call]
+    trace_service_pb2_grpc.add_TraceServiceServicer_to_server(taker, server)
     taker.port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     try:
@@ -120,7 +120,12 @@ def export(port: int, data: bytes, signal: str = "trace", **options: Any) -> Any
     names = {"trace": "trace.v1.TraceService", "logs": "logs.v1.LogsService"}
     method = f"/opentelemetry.proto.collector.{names[signal]}/Export"
     with grpc.insecure_channel(f"127.0.0.1:{port}", options=options.pop("channel", None)) as way:
-        return way.unary_unary(method)(data, timeout=20, **options)
+        return exporting(way, method)(data, timeout=20, **options)
+
+
+def exporting(way: grpc.Channel, method: str) -> Any:
+    """A method of raw bytes over an open channel."""
+    return way.unary_unary(method, request_serializer=bytes, response_deserializer=bytes)
 
 
 def page(port: int, path: str, headers: dict[str, str] | None = None) -> str:

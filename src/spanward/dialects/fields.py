@@ -103,13 +103,11 @@ def text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def clipped(value: Any) -> str | None:
+def clipped(value: Any) -> str:
     """What specs see of an input or output: as text, without one last newline, 500 characters.
 
-    Structured values are written as JSON. None for None.
+    Structured values are written as JSON.
     """
-    if value is None:
-        return None
     written = value if isinstance(value, str) else as_json(value)
     return written.removesuffix("\n")[:CLIP]
 
