@@ -1,0 +1,152 @@
+"""``spanward serve`` as a process: it starts, tells where it is, and stops in good order."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from spanward.cli import main
+from tests.service.world import NEVER_RM, call, export, page, request
+
+CONFIG = """
+receivers: {otlp_grpc: {endpoint: "127.0.0.1:0"}}
+admin: {endpoint: "127.0.0.1:0"}
+emitters: {jsonl: {path: "-"}}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A configuration on free ports, and a spec."""
+    (tmp_path / "config.yaml").write_text(CONFIG, encoding="utf-8")
+    (tmp_path / "spec.yaml").write_text(NEVER_RM, encoding="utf-8")
+    return tmp_path
+
+
+class Serving:
+    """A process that serves, ready when this is made."""
+
+    def __init__(self, *options: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "spanward", "serve", *options],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.said = ""
+        found = None
+        for line in self._process.stderr or ():
+            self.said += line
+            found = re.search(r"OTLP/gRPC on 127.0.0.1:(\d+), metrics on http://[^:]+:(\d+)", line)
+            if found:
+                break
+        assert found, self.said
+        self.grpc_port, self.admin_port = int(found[1]), int(found[2])
+
+    def stop(self, number: int = signal.SIGTERM) -> tuple[int, list[dict[str, object]]]:
+        """The exit code, and the verdicts on standard output."""
+        self._process.send_signal(number)
+        out, said = self._process.communicate(timeout=30)
+        self.said += said
+        return self._process.returncode, [json.loads(line) for line in out.splitlines()]
+
+    def kill(self) -> None:
+        """End it, whatever state it is in."""
+        self._process.kill()
+        self._process.communicate()
+
+
+@pytest.fixture
+def serving(folder: Path) -> Iterator[Serving]:
+    """A service that drains when it is stopped."""
+    specs, config = str(folder / "spec.yaml"), str(folder / "config.yaml")
+    process = Serving("--specs", specs, "--config", config, "--drain")
+    yield process
+    process.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_serves_and_stops(serving: Serving, number: int) -> None:
+    """A violation is written as it falls; a stop ends with 0, and open verdicts are final."""
+    export(serving.grpc_port, request(call("rm", 1), call("ls", 2, "s2")))
+    assert page(serving.admin_port, "/readyz") == "ready\n"
+    code, verdicts = serving.stop(number)
+    assert code == 0, serving.said
+    told = {verdict["session"]: (verdict["result"], verdict["cause"]) for verdict in verdicts}
+    assert told == {"s1": ("fail", "item"), "s2": ("pass", "shutdown")}
+    assert "stopped" in serving.said
+
+
+def test_healthcheck_asks_a_running_service(serving: Serving) -> None:
+    """0 when it is ready, 1 when nobody answers."""
+    ask = ["healthcheck", "--endpoint", f"127.0.0.1:{serving.admin_port}"]
+    assert CliRunner().invoke(main, ask).exit_code == 0
+    serving.stop()
+    result = CliRunner().invoke(main, ask)
+    assert result.exit_code == 1
+    assert "not ready" in result.stderr
+
+
+def serve(*options: str) -> tuple[int, str]:
+    """Run the command to its end; exit code and what it said."""
+    result = CliRunner().invoke(main, ["serve", *options])
+    return result.exit_code, result.output
+
+
+def test_mistakes_end_it_before_it_starts(folder: Path) -> None:
+    """In the configuration, in a spec, in a path: exit code 2, and where."""
+    bad = folder / "bad.yaml"
+    bad.write_text("queue: {max_mib: none}\n", encoding="utf-8")
+    code, said = serve("--config", str(bad), "--specs", str(folder / "spec.yaml"))
+    assert (code, "bad.yaml:1:18: error: max_mib must be" in said) == (2, True)
+    code, said = serve("--specs", str(bad))
+    assert (code, "bad.yaml:1:1" in said) == (2, True)
+    code, said = serve("--specs", str(folder / "nowhere"))
+    assert (code, "nowhere" in said) == (2, True)
+
+
+def test_an_address_that_cannot_be_had_ends_it(folder: Path, serving: Serving) -> None:
+    """Said in words, with exit code 2."""
+    taken = folder / "taken.yaml"
+    taken.write_text(
+        CONFIG.replace(
+            'grpc: {endpoint: "127.0.0.1:0"', f'grpc: {{endpoint: "127.0.0.1:{serving.grpc_port}"'
+        ),
+        encoding="utf-8",
+    )
+    code, said = serve("--config", str(taken), "--specs", str(folder / "spec.yaml"))
+    assert (code, "is the port in use?" in said) == (2, True)
+
+
+def test_print_config(folder: Path) -> None:
+    """The effective configuration, without starting anything."""
+    code, said = serve("--config", str(folder / "config.yaml"), "--print-config")
+    assert code == 0
+    assert "endpoint: 127.0.0.1:0" in said
+    assert "kind: memory" in said
+
+
+def test_version_and_help() -> None:
+    """The version, and every command in the help."""
+    assert CliRunner().invoke(main, ["--version"]).output.startswith("spanward 0.")
+    told = CliRunner().invoke(main, ["--help"]).output
+    assert all(name in told for name in ("serve", "check", "lint", "healthcheck", "demo"))
+
+
+def test_the_demo_shows_a_violation_and_what_led_to_it() -> None:
+    """Verdicts as they fall, the step, its lead-up, and the metric an alert would see."""
+    result = CliRunner().invoke(main, ["demo", "--fast"])
+    assert result.exit_code == 0
+    assert "FAIL    never-delete-builds: a forbidden item occurred" in result.output
+    assert "before: execute_tool run_shell" in result.output
+    assert "here:   tool.call delete_file" in result.output
+    assert 'result="fail",severity="critical",spec="never-delete-builds"} 1.0' in result.output
+    assert "PASS    few-retries" in result.output

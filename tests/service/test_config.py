@@ -1,0 +1,130 @@
+"""The configuration file: defaults, shapes, and mistakes shown where they stand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from spanward.config import Config, Endpoint, SpanEmitter, as_yaml_object, load_config
+from spanward.engine.limits import Limits
+from spanward.errors import Problems, render_all
+
+EVERYTHING = """
+receivers:
+  otlp_grpc: {endpoint: "[::1]:0", max_message_mib: 8}
+specs: {paths: [a, b]}
+sessions: {idle_timeout: 5m, settle: 500ms, retain: 2d, max_open: 7, max_facts: 9}
+store: {kind: memory}
+emitters:
+  spans: {endpoint: "http://127.0.0.1:4319", protocol: http/protobuf, results: [fail]}
+  jsonl: {path: "-"}
+admin: {endpoint: "${HOST:-127.0.0.1}:9000", allowed_hosts: [spanward]}
+queue: {max_requests: "${REQUESTS}", max_mib: 3}
+drain_timeout: 1.5s
+"""
+
+
+def loaded(tmp_path: Path, text: str, **environment: str) -> tuple[Config, str]:
+    """The configuration of a text, and what is told about it."""
+    file = tmp_path / "spanward.yaml"
+    file.write_text(text, encoding="utf-8")
+    problems = Problems()
+    config = load_config(file, problems, environment)
+    return config, render_all(problems.found).replace(str(file), "spanward.yaml")
+
+
+def test_every_key_has_its_place(tmp_path: Path) -> None:
+    """All keys at once, environment variables and defaults included."""
+    config, told = loaded(tmp_path, EVERYTHING, REQUESTS="12")
+    assert told == ""
+    assert config == Config(
+        grpc=Endpoint("::1", 0),
+        max_message_mib=8,
+        admin=Endpoint("127.0.0.1", 9000),
+        allowed_hosts=("spanward",),
+        specs=(Path("a"), Path("b")),
+        limits=Limits(settle=0.5, idle_timeout=300.0, retain=172800.0, max_open=7, max_facts=9),
+        spans=SpanEmitter("http://127.0.0.1:4319", "http/protobuf", ("fail",)),
+        jsonl="-",
+        max_requests=12,
+        max_queue_mib=3,
+        drain_timeout=1.5,
+    )
+
+
+def test_an_empty_file_is_all_defaults(tmp_path: Path) -> None:
+    """They listen on loopback."""
+    config, told = loaded(tmp_path, "# nothing\n")
+    assert (config, told) == (Config(), "")
+    assert config.grpc.is_loopback
+    assert config.admin.is_loopback
+    assert not Endpoint("0.0.0.0", 1).is_loopback  # noqa: S104 - it is what is looked for
+
+
+def test_what_is_printed_can_be_loaded(tmp_path: Path) -> None:
+    """``--print-config`` writes the shape that it reads."""
+    config, _ = loaded(tmp_path, EVERYTHING, REQUESTS="12")
+    printed = yaml.safe_dump(as_yaml_object(config))
+    again, told = loaded(tmp_path, printed)
+    assert (again, told) == (config, "")
+    assert as_yaml_object(Config())["specs"] == {"paths": ["specs"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("queu: {}", "1:1: error: unknown key 'queu' in the configuration\n"),
+        ("queue: {max_mb: 3}", "unknown key 'max_mb' in queue"),
+        ("[]", "1:1: error: the configuration must be a mapping, not an empty list"),
+        ("queue: 5", "1:8: error: queue must be a mapping, not the number 5"),
+        ("admin: {endpoint: nowhere}", "endpoint must be host:port, not 'nowhere'"),
+        ("admin: {endpoint: 'a:99999'}", "endpoint must be host:port"),
+        ("admin: {endpoint: 5}", "endpoint must be a text, not the number 5"),
+        ("sessions: {settle: soon}", "settle must be a duration, not the text 'soon'"),
+        ("sessions: {settle: [1]}", "settle must be a duration, not a list"),
+        ("sessions: {max_open: 0}", "max_open must be an integer of at least 1"),
+        ("emitters: {spans: {endpoint: 'a:1'}}", "endpoint must be a URL, not 'a:1'"),
+        ("emitters: {spans: {protocol: smoke}}", "protocol cannot be 'smoke'"),
+        ("emitters: {spans: {results: [good]}}", "results cannot be 'good'"),
+        ("specs: {paths: []}", "paths must be a text or a list of texts"),
+        ("store: {kind: sqlite}", "this version has no store of kind 'sqlite'"),
+        ("receivers: {otlp_grpc: {tls: {cert_file: x}}}", "error: tls is not in this version"),
+        ("receivers: {otlp_grpc: {bearer_token_file: x}}", "bearer_token_file is not in this"),
+        ("emitters: {alertmanager: {url: x}}", "error: alertmanager is not in this version"),
+        ("admin: {endpoint: '${NOWHERE}:1'}", "the environment variable NOWHERE is not set"),
+        ("a: [", "error"),
+    ],
+)
+def test_mistakes_are_told_and_nothing_is_half_loaded(tmp_path: Path, text: str, told: str) -> None:
+    """With file, line, column and the line itself; the configuration is then the default."""
+    config, problems = loaded(tmp_path, text)
+    assert told in problems
+    assert problems.startswith("spanward.yaml:1:")
+    assert config == Config()
+
+
+def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
+    """Three mistakes, three places."""
+    text = "queue: {max_mib: x}\nadmin: {endpoint: y}\nsessions: {settle: z}\n"
+    _, problems = loaded(tmp_path, text)
+    assert [f"spanward.yaml:{line}:" in problems for line in (1, 2, 3)] == [True] * 3
+
+
+@pytest.mark.parametrize(
+    "text", ["receivers: {otlp_http: {endpoint: '127.0.0.1:4318'}}", "specs: {watch: true}"]
+)
+def test_what_does_nothing_yet_is_a_warning(tmp_path: Path, text: str) -> None:
+    """It harms nobody, but nobody should rely on it."""
+    config, problems = loaded(tmp_path, text)
+    assert "warning" in problems
+    assert "error" not in problems
+    assert config == Config()
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+    """Not an exception."""
+    problems = Problems()
+    assert load_config(tmp_path / "missing.yaml", problems) == Config()
+    assert problems.errors
