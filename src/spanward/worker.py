@@ -119,7 +119,8 @@ class Worker:
         self._stopping = False
         self._drain = False
         self._next_snapshot = 0.0
-        self._violations: dict[str, int] = {}
+        self._names = [spec.name for spec in specs]
+        self._violations = [0] * len(specs)
         self._thread = threading.Thread(target=self._run, name="spanward-worker", daemon=True)
 
     @property
@@ -232,8 +233,11 @@ class Worker:
     def _newly_violated(self) -> list[str]:
         """The specs that were violated since this was last asked, in failed units too."""
         violations = self._engine.counters.violations
-        violated = [spec for spec, n in violations.items() if n != self._violations.get(spec)]
-        self._violations.update((spec, violations[spec]) for spec in violated)
+        if violations == self._violations:
+            return []
+        seen = zip(self._names, violations, self._violations, strict=True)
+        violated = [name for name, now, before in seen if now != before]
+        self._violations = list(violations)
         return violated
 
     def _tell_faults(self) -> None:

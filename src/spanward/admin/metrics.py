@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from prometheus_client.core import (
@@ -70,13 +70,12 @@ class ServiceMetrics(Collector):
             [(self._labels(spec), tally.last_violation.get(spec, 0.0)) for spec in self._specs],
         )
         yield self._by_spec("spec_matches", "Items that concern a spec.", counters.matches)
-        errors = [((spec,), counters.errors[spec]) for spec in self._specs]
-        errors.append((("",), counters.errors[""] + self._worker.tally.failures))
-        text = "Records that could not be judged: must stay 0."
-        yield _counter("evaluation_errors", text, ("spec",), errors)
+        text = "Records and requests that could not be judged: must stay 0."
+        yield _total("evaluation_errors", text, counters.errors + self._worker.tally.failures)
 
-    def _by_spec(self, name: str, text: str, figures: dict[str, int]) -> Metric:
-        samples = [(self._labels(spec), figures.get(spec, 0)) for spec in self._specs]
+    def _by_spec(self, name: str, text: str, figures: Sequence[int]) -> Metric:
+        pairs = zip(self._specs, figures, strict=True)
+        samples = [(self._labels(spec), figure) for spec, figure in pairs]
         return _counter(name, text, _SPEC_LABELS, samples)
 
     def _labels(self, spec: str) -> tuple[str, ...]:

@@ -30,10 +30,10 @@ class Dialect(Protocol):
     """The reader of one runtime's records.
 
     ``attributes`` are the attribute names that it reads. ``claims`` says whether a record is of
-    this runtime; of several dialects the first that claims a record reads it. The readers give
+    this runtime; of several dialects the first that claims a record reads it. ``passes_by`` says
+    whether a span of its gives no item itself, as most do when nobody asks. The readers give
     the items of one record, none or several, in the order in which they happened; they raise
-    ``TooLongError`` for a record that must be rejected. ``span`` gives None for a span that nobody
-    asks for.
+    ``TooLongError`` for a record that must be rejected.
     """
 
     @property
@@ -42,6 +42,7 @@ class Dialect(Protocol):
     def attributes(self) -> frozenset[str]: ...
 
     def claims(self, record: SpanRecord | LogRecord) -> bool: ...
+    def passes_by(self, record: SpanRecord, asked: Asked) -> bool: ...
     def span(self, record: SpanRecord, about: About, asked: Asked) -> tuple[Item, ...]: ...
     def event(
         self, record: SpanRecord, index: int, about: About, asked: Asked

@@ -71,8 +71,11 @@ class GenAI:
             and record.name not in _NATIVE_NAMES
         )
 
+    def passes_by(self, record: SpanRecord, asked: Asked) -> bool:
+        return False
+
     def span(self, record: SpanRecord, about: About, asked: Asked) -> tuple[Item, ...]:
-        (item,) = self._native.span(record, about, structs.replace(asked, spans=True))
+        item = self._native.item(record, about, asked)
         deferred = _DEFERRAL in record.attributes
         status = "requested" if deferred else _status(record)
         found = _content(record, asked)

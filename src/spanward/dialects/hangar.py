@@ -31,11 +31,19 @@ class Hangar:
     def claims(self, record: SpanRecord | LogRecord) -> bool:
         return True
 
+    def passes_by(self, record: SpanRecord, asked: Asked) -> bool:
+        plain = not asked.spans and record.name not in _KINDS
+        return plain and fields.DIFF_FILES not in record.attributes
+
     def span(self, record: SpanRecord, about: About, asked: Asked) -> tuple[Item, ...]:
+        if self.passes_by(record, asked):
+            return ()
+        return (self.item(record, about, asked),)
+
+    def item(self, record: SpanRecord, about: About, asked: Asked) -> Item:
+        """The item of a span, asked for or not."""
         attributes = record.attributes
         kind = _KINDS.get(record.name, SPAN)
-        if kind is SPAN and not _plain_span_asked(attributes, asked):
-            return ()
         found = fields.columns(attributes)
         found["name"] = fields.text(attributes.get(fields.TOOL_NAME)) or record.name
         if kind is EVENT:
@@ -46,21 +54,19 @@ class Hangar:
                 found["args"] = _arguments(attributes)
         elif kind is APPROVAL:
             found["status"] = fields.text(attributes.get(_APPROVAL_STATUS))
-        return (
-            Item(
-                kind=kind,
-                trace_id=record.trace_id,
-                span_id=record.span_id,
-                start_ns=record.start_ns,
-                end_ns=record.end_ns,
-                session=about.belongs.session,
-                job=about.belongs.job,
-                turn=about.belongs.turn,
-                span_name=record.name,
-                attributes=asked.of(attributes),
-                outer=about.outer,
-                **found,
-            ),
+        return Item(
+            kind=kind,
+            trace_id=record.trace_id,
+            span_id=record.span_id,
+            start_ns=record.start_ns,
+            end_ns=record.end_ns,
+            session=about.belongs.session,
+            job=about.belongs.job,
+            turn=about.belongs.turn,
+            span_name=record.name,
+            attributes=asked.of(attributes),
+            outer=about.outer,
+            **found,
         )
 
     def event(self, record: SpanRecord, index: int, about: About, asked: Asked) -> tuple[Item, ...]:
@@ -113,10 +119,6 @@ class Hangar:
                 **fields.columns(attributes),
             ),
         )
-
-
-def _plain_span_asked(attributes: Attributes, asked: Asked) -> bool:
-    return asked.spans or fields.DIFF_FILES in attributes
 
 
 def _status(record: SpanRecord) -> str:

@@ -6,15 +6,18 @@ from typing import TYPE_CHECKING
 
 from spanward.dialects import fields
 from spanward.dialects.dialect import About, Dialect
-from spanward.item import Report
+from spanward.item import Item, Report
 from spanward.otlp.record import SpanRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from spanward.asked import Asked
-    from spanward.item import Attributes, Item
+    from spanward.item import Attributes
     from spanward.otlp.record import Batch, LogRecord, Source
+
+
+_NO_ITEMS: tuple[Item, ...] = ()
 
 
 class Reader:
@@ -46,21 +49,30 @@ class Reader:
         return reports
 
     def _report(self, record: SpanRecord | LogRecord) -> Report:
-        belongs = fields.belongs(record.attributes, record.source.resource_attributes)
-        about = About(belongs, self._outer_of(record.source))
         dialect = self._reader_of(record)
-        items: tuple[Item, ...] = ()
-        if not isinstance(record, SpanRecord):
-            if dialect is not None:
-                items = dialect.log(record, about, self._asked)
-            start, binds = record.time_ns, False
+        if isinstance(record, SpanRecord):
+            return self._span_report(record, dialect)
+        if dialect is None:
+            session, items = fields.own_session(record.attributes), _NO_ITEMS
         else:
-            if dialect is not None:
-                items = dialect.span(record, about, self._asked)
-                for index in range(len(record.events)):
-                    items += dialect.event(record, index, about, self._asked)
-            start, binds = record.start_ns, True
-        return Report(record.trace_id, record.span_id, start, belongs.session, binds, items)
+            about = self._about(record)
+            session, items = about.belongs.session, dialect.log(record, about, self._asked)
+        return Report(record.trace_id, record.span_id, record.time_ns, session, False, items)
+
+    def _span_report(self, record: SpanRecord, dialect: Dialect | None) -> Report:
+        quiet = dialect is None or dialect.passes_by(record, self._asked)
+        if dialect is None or (quiet and not record.events):
+            session, items = fields.own_session(record.attributes), _NO_ITEMS
+        else:
+            about = self._about(record)
+            session, items = about.belongs.session, dialect.span(record, about, self._asked)
+            for index in range(len(record.events)):
+                items += dialect.event(record, index, about, self._asked)
+        return Report(record.trace_id, record.span_id, record.start_ns, session, True, items)
+
+    def _about(self, record: SpanRecord | LogRecord) -> About:
+        belongs = fields.belongs(record.attributes, record.source.resource_attributes)
+        return About(belongs, self._outer_of(record.source))
 
     def _reader_of(self, record: SpanRecord | LogRecord) -> Dialect | None:
         """The first dialect that claims a record; None when it is nobody's."""

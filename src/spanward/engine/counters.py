@@ -8,20 +8,19 @@ from collections import Counter
 class Counters:
     """What an engine has seen since it was made; every figure only grows.
 
-    ``items`` is by kind, ``sessions_closed`` by reason (``ended idle evicted shutdown merged``),
-    ``violations``, ``matches`` and ``errors`` by spec name.
+    ``items`` is by kind, ``sessions_closed`` by reason (``ended idle evicted merged``);
+    ``matches`` (items that concern a spec) and ``violations`` are by the number of the spec.
+    ``errors`` counts records that could not be judged.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, specs: int) -> None:
         self.items: Counter[str] = Counter()
-        self.rejected: Counter[str] = Counter()
         self.duplicates = 0
         self.amended = 0
         self.late = 0
         self.not_an_item = 0
         self.sessions_opened = 0
         self.sessions_closed: Counter[str] = Counter()
-        self.bindings_forgotten = 0
-        self.violations: Counter[str] = Counter()
-        self.matches: Counter[str] = Counter()
-        self.errors: Counter[str] = Counter()
+        self.matches = [0] * specs
+        self.violations = [0] * specs
+        self.errors = 0

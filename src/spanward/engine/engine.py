@@ -13,7 +13,7 @@ from spanward.engine.deadlines import Deadlines
 from spanward.engine.folding import Folding, moved
 from spanward.engine.identity import call_key, is_call, record_identity
 from spanward.engine.judge import Judge
-from spanward.engine.keep import Keep
+from spanward.engine.keep import Keep, identity_of
 from spanward.engine.lifecycle import Lifecycle
 from spanward.engine.plan import Plan
 from spanward.engine.registry import Registry
@@ -39,7 +39,7 @@ class Engine:
     """
 
     def __init__(self, specs: Sequence[Spec], limits: Limits) -> None:
-        self.counters = Counters()
+        self.counters = Counters(len(specs))
         self.faults: list[Exception] = []
         self._exact = limits.amend_window is None
         self._plan = Plan(specs)
@@ -80,7 +80,7 @@ class Engine:
             try:
                 self._take(report, now)
             except Exception as fault:  # noqa: BLE001 - input must never stop the worker
-                self.counters.errors[""] += 1
+                self.counters.errors += 1
                 self.faults.append(fault)
         self._folding.refresh(now)
         return self._announced()
@@ -141,19 +141,27 @@ class Engine:
             return
         session = self._life.session(home, now)
         self._registry.see_report(session, item)
-        if not self._keep.keeps(item):
+        if self._keep.keeps(item):
+            self._admit_kept(session, item, now)
+        else:
             self._admit_alone(session, item, now)
-            return
-        first = 0
-        if is_call(item) and not self._keep.has(item, home):
-            number = self._next_execution(session, item)
-            if number is None:
+
+    def _admit_kept(self, session: Session, item: Item, now: float) -> None:
+        """Take a report that is kept whole: the first of its item, or one that amends it."""
+        call = is_call(item)
+        identity = identity_of(item, session.name, call=call)
+        reports = self._keep.of(identity)
+        self._keep.note_homeless(identity, item)
+        if reports is None:
+            first = self._next_execution(session, item) if call else 0
+            if first is None:
                 self._ignore_late(session, now)
                 return
-            first = number
-        homeless = item.session is None
+            execution = self._keep.begin(identity, item, now, several=call, first=first)
+            self._place(session, execution, item, now)
+            return
         try:
-            filed = self._keep.file(item, home, now, homeless=homeless, first=first)
+            filed = reports.file(item)
         except OverflowError:
             self._ignore_late(session, now)
             return
@@ -168,13 +176,15 @@ class Engine:
             self._place(session, execution, item, now)
 
     def _admit_alone(self, session: Session, item: Item, now: float) -> None:
-        """Take an item whose reports are not kept: only its fact can tell that it came before."""
-        homeless = item.session is None
-        key = record_identity(item)
-        fact = self._folding.fact(item, key, session.name, homeless=homeless)
-        known = None if fact is None else session.table.get(key)
-        if fact is None or known is None:
-            self._enter(session, item, fact, now, homeless=homeless)
+        """Take a report that is not kept: only its fact can tell that its item came before."""
+        answers = self._plan.dispatch.answers(item)
+        if not answers:
+            self._enter(session, item, None, now)
+            return
+        fact = self._folding.fact(item, answers, record_identity(item), session.name)
+        known = session.table.get(fact.key)
+        if known is None:
+            self._enter(session, item, fact, now)
             return
         self._life.step(session, item, now)
         if fact == known:
@@ -200,51 +210,53 @@ class Engine:
 
     # --- kept items
 
-    def _enter(
-        self, session: Session, item: Item, fact: Fact | None, now: float, *, homeless: bool
-    ) -> None:
+    def _enter(self, session: Session, item: Item, fact: Fact | None, now: float) -> None:
         """Take an item into account that is new."""
-        self._see(session, item, now, homeless=homeless)
+        if fact is None and self._life.changes_nothing(session, item):
+            session.seen = now
+            return
+        self._see(session, item, now)
         self._life.step(session, item, now)
         if fact is not None:
             self._folding.add(session, fact, item, now)
 
     def _place(self, session: Session, execution: Execution, item: Item, now: float) -> None:
         """Take the first report of an item into account."""
-        homeless = execution.homeless
-        key = _fact_key(execution, item)
-        execution.placed = Placed(session.name, key, item, homeless)
-        fact = self._folding.fact(item, key, session.name, homeless=homeless)
-        self._enter(session, item, fact, now, homeless=homeless)
+        fact = self._put(session, execution, item)
+        self._see(session, item, now)
+        self._life.step(session, item, now)
+        if fact is not None:
+            self._folding.add(session, fact, item, now)
+
+    def _put(self, session: Session, execution: Execution, item: Item) -> Fact | None:
+        """Note where an execution's item is now; its fact, None when no matcher concerns it."""
+        call = is_call(item)
+        key = call_key(item.call_id or "", execution.number) if call else record_identity(item)
+        execution.placed = Placed(session.name, key, item)
+        answers = self._plan.dispatch.answers(item)
+        return self._folding.fact(item, answers, key, session.name) if answers else None
 
     def _place_again(self, execution: Execution, before: list[Placed], now: float) -> None:
         """Take an item into account as its reports make it now, in place of what it was before."""
         self.counters.amended += 1
-        item, homeless = execution.item, execution.homeless
+        item = execution.item
         home = before[0].session if is_call(item) else item.session
         session = self._life.session(home or self._registry.home(item.trace_id) or "", now)
-        key = _fact_key(execution, item)
-        fact = self._folding.fact(item, key, session.name, homeless=homeless)
-        execution.placed = Placed(session.name, key, item, homeless)
-        self._replace(session, fact, item, execution.placed, before, now)
-
-    def _replace(
-        self,
-        session: Session,
-        fact: Fact | None,
-        item: Item,
-        placed: Placed,
-        before: list[Placed],
-        now: float,
-    ) -> None:
-        self._see(session, item, now, homeless=placed.homeless)
+        fact = self._put(session, execution, item)
+        self._see(session, item, now)
         for old in before:
             self._unsee(old)
-        if any(_elsewhere(old, placed) for old in before):
-            for name in {placed.session, *(old.session for old in before)}:
+        if any(_elsewhere(old, session.name, item) for old in before):
+            for name in {session.name, *(old.session for old in before)}:
                 self._life.reconcile(self._registry.sessions[name], item, now)
             self._life.reconcile_jobs({old.item.job for old in before})
         self._life.step(session, item, now)
+        self._replace(session, fact, item, before)
+
+    def _replace(
+        self, session: Session, fact: Fact | None, item: Item, before: list[Placed]
+    ) -> None:
+        """Put a fact in the place of those that its item had before."""
         for old in before[1:]:
             owner = self._registry.sessions[old.session]
             self._folding.change(owner, owner.table.get(old.key), None, item)
@@ -256,22 +268,20 @@ class Engine:
         self._folding.change(owner, known, None, item)
         self._folding.change(session, None, fact, item)
 
-    def _see(self, session: Session, item: Item, now: float, *, homeless: bool) -> None:
-        self._registry.see(session, item, homeless=homeless, times=1)
+    def _see(self, session: Session, item: Item, now: float) -> None:
+        self._registry.see(session, item, times=1)
         if item.turn is not None and session.presence.numbered == 1 and session.units:
             self._life.reconcile(session, item, now)  # keys are no longer how turns are known
 
     def _unsee(self, placed: Placed) -> None:
-        session = self._registry.sessions[placed.session]
-        self._registry.see(session, placed.item, homeless=placed.homeless, times=-1)
+        self._registry.see(self._registry.sessions[placed.session], placed.item, times=-1)
 
     # --- sessions found late
 
     def _move(self, trace_id: bytes, left: str, session: Session, now: float) -> None:
         """Move a trace's homeless items from the session they were judged in to another one."""
         old = self._registry.sessions[left]
-        reports = self._keep.take_homeless(trace_id)
-        executions = [execution for each in reports for execution in each.executions]
+        executions = self._keep.take_homeless(trace_id)
         for execution in executions:
             if execution.placed is not None:
                 self._take_back(execution.placed)
@@ -281,8 +291,8 @@ class Engine:
                 self._folding.change(session, None, moved(fact, session.name), None)
         self._registry.recount(old)
         self._registry.recount(session)
-        for filed in [filed for execution in executions for filed in execution.reports]:
-            self._admit(filed.item, now)
+        for report in [report for execution in executions for report in execution.reports]:
+            self._admit(report, now)
         self._life.reconcile(old, None, now)
         self._life.reconcile(session, None, now)
         self._life.reconcile_jobs({execution.item.job for execution in executions})
@@ -294,20 +304,15 @@ class Engine:
         self._folding.change(session, session.table.get(placed.key), None, None)
 
 
-def _fact_key(execution: Execution, item: Item) -> bytes:
-    if is_call(item):
-        return call_key(item.call_id or "", execution.number)
-    return record_identity(item)
-
-
-def _elsewhere(old: Placed, new: Placed) -> bool:
-    """Whether an amendment moved an item to another session, turn or kind."""
-    return (old.session, old.item.turn, old.item.turn_key, old.item.job, old.item.kind) != (
-        new.session,
-        new.item.turn,
-        new.item.turn_key,
-        new.item.job,
-        new.item.kind,
+def _elsewhere(old: Placed, session: str, item: Item) -> bool:
+    """Whether an amendment moved an item to another session, turn, job or kind."""
+    was = old.item
+    return (old.session, was.turn, was.turn_key, was.job, was.kind) != (
+        session,
+        item.turn,
+        item.turn_key,
+        item.job,
+        item.kind,
     )
 
 

@@ -11,8 +11,6 @@ from spanward.engine.session import unplaced
 from spanward.fact import Fact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from spanward.engine.counters import Counters
     from spanward.engine.judge import Judge
     from spanward.engine.plan import Concern, Plan
@@ -20,6 +18,7 @@ if TYPE_CHECKING:
     from spanward.engine.session import Session
     from spanward.engine.unit import Unit
     from spanward.item import Item
+    from spanward.match.dispatch import Answers
 
 
 class Folding:
@@ -40,11 +39,8 @@ class Folding:
         self._most = most
         self._stale: dict[Unit, dict[int, Item | None]] = {}
 
-    def fact(self, item: Item, key: bytes, session: str, *, homeless: bool) -> Fact | None:
-        """What the matchers say of an item; None when none of them concerns it."""
-        answers = self._plan.dispatch.answers(item)
-        if not answers:
-            return None
+    def fact(self, item: Item, answers: Answers, key: bytes, session: str) -> Fact:
+        """What is kept of an item, given what the matchers said of it."""
         return Fact(
             key=key,
             session=session,
@@ -61,7 +57,7 @@ class Folding:
             turn=item.turn,
             turn_key=item.turn_key,
             job=item.job,
-            homeless=homeless,
+            homeless=item.session is None,
             true=answers.true,
             unknown=answers.unknown,
             notes=self._plan.notes(item, answers),
@@ -113,7 +109,7 @@ class Folding:
             unit, specs = self._stale.popitem()
             unit.refold(specs.keys(), self._plan)
             for spec, by in sorted(specs.items(), key=lambda pair: pair[0]):
-                self._judge.weigh(unit, spec, by, now)
+                self._judge.weigh(unit, spec, unit.monitors[spec], by, now)
 
     def _join(self, session: Session, fact: Fact) -> None:
         """Note that a job has a fact in a session."""
@@ -121,17 +117,19 @@ class Folding:
             self._registry.job(fact.job, session.seen).members.add(session.name)
 
     def _fold(self, unit: Unit, concern: Concern, fact: Fact, by: Item, now: float) -> None:
-        spec = self._plan.specs[concern.spec]
-        if spec.turns is not None and not self._plan.judges(concern.spec, unit.turn):
+        number = concern.spec
+        if concern.restricted and not self._plan.judges(number, unit.turn):
             return
-        self._counters.matches[spec.name] += 1
-        violating = spec.operator.traits.violating
-        if violating is not None and concern.hopeful >> violating & 1:
-            self._counters.violations[spec.name] += 1
-        if self._stale and concern.spec in self._stale.get(unit, ()):
+        self._counters.matches[number] += 1
+        if concern.violation:
+            self._counters.violations[number] += 1
+        if self._stale and number in self._stale.get(unit, ()):
             return
-        unit.fold(concern, fact, self._plan)
-        self._judge.weigh(unit, concern.spec, by, now)
+        monitor = unit.monitors.get(number)
+        if monitor is not None and monitor.standing is not None and not concern.order_bound:
+            return  # settled for good: no fact more can change it
+        monitor = unit.fold(monitor, concern, fact, self._plan)
+        self._judge.weigh(unit, number, monitor, by, now)
 
     def _admit(self, session: Session, fact: Fact) -> bool:
         """Whether there is room for a fact.
@@ -151,23 +149,27 @@ class Folding:
         )
 
     def _is_open(self, session: Session, spec: int) -> bool:
-        if self._plan.specs[spec].operator.traits.order_bound:
+        if self._plan.order_bound[spec]:
             return False
         monitors = [unit.monitors.get(spec) for unit in session.units.values()]
         return not any(monitor is not None and monitor.standing for monitor in monitors)
 
-    def _units(self, session: Session, fact: Fact) -> Iterator[tuple[Unit, Fact]]:
+    def _units(self, session: Session, fact: Fact) -> list[tuple[Unit, Fact]]:
         """The units that a fact is in, and the fact as each of them sees it."""
+        found = []
         unit = session.units.get(None)
         if unit is not None:
-            yield unit, fact
-        turn = session.presence.turn_of(fact) if self._plan.has_turns else None
-        of_turn = None if turn is None else session.units.get(turn)
-        if of_turn is not None:
-            yield of_turn, fact
-        job = None if fact.job is None else self._registry.jobs.get(fact.job)
-        if job is not None and job.begun:
-            yield job.unit, unplaced(fact)
+            found.append((unit, fact))
+        if self._plan.has_turns:
+            turn = session.presence.turn_of(fact)
+            of_turn = None if turn is None else session.units.get(turn)
+            if of_turn is not None:
+                found.append((of_turn, fact))
+        if fact.job is not None and self._plan.has_jobs:
+            job = self._registry.jobs.get(fact.job)
+            if job is not None and job.begun:
+                found.append((job.unit, unplaced(fact)))
+        return found
 
     def _concerned(
         self, session: Session, fact: Fact | None
@@ -190,8 +192,7 @@ class Folding:
         """Whether a spec must be folded anew: its roles changed, or the order it depends on."""
         if before is None or after is None or before[0] != after[0]:
             return True
-        order_bound = self._plan.specs[spec].operator.traits.order_bound
-        return order_bound and _order_keys(before[1]) != _order_keys(after[1])
+        return self._plan.order_bound[spec] and _order_keys(before[1]) != _order_keys(after[1])
 
     def _count_violations(
         self,
@@ -199,13 +200,9 @@ class Folding:
         after: dict[tuple[Unit, int], tuple[Concern, Fact]],
     ) -> None:
         for (unit, number), (concern, _) in after.items():
-            spec = self._plan.specs[number]
-            violating = spec.operator.traits.violating
             known = before.get((unit, number))
-            if violating is None or not concern.hopeful >> violating & 1:
-                continue
-            if known is None or not known[0].hopeful >> violating & 1:
-                self._counters.violations[spec.name] += 1
+            if concern.violation and not (known and known[0].violation):
+                self._counters.violations[number] += 1
 
 
 def _order_keys(fact: Fact) -> tuple[int, int, int | None, int | None]:

@@ -53,18 +53,16 @@ class Judge:
         self._settle = settle
         self._deadlines = deadlines
         self._number = number
+        self._operators = tuple(spec.operator for spec in plan.specs)
         self._empty = tuple(Monitor(spec.operator) for spec in plan.specs)
 
-    def weigh(self, unit: Unit, spec: int, by: Item | None, now: float) -> None:
+    def weigh(self, unit: Unit, spec: int, monitor: Monitor, by: Item | None, now: float) -> None:
         """See whether a monitor's settled result changed, and announce it when it is due."""
-        if unit.named and not self._judges_named(spec):
-            return
-        monitor = unit.monitors[spec]
-        operator = self._plan.specs[spec].operator
-        result = monitor.outcome(operator, complete=False)
-        if operator.traits.order_bound and unit.source.gap:
+        result = monitor.outcome(self._operators[spec], complete=False)
+        order_bound = self._plan.order_bound[spec]
+        if order_bound and unit.source.gap:
             result = None
-        if result is monitor.standing:
+        if result is monitor.standing or (unit.named and not self._judges_named(spec)):
             return
         monitor.standing = result
         monitor.since = now
@@ -72,7 +70,7 @@ class Judge:
         monitor.by_ns = None if by is None else by.end_ns
         if result is None or result is monitor.announced:
             return
-        if not operator.traits.order_bound or self._settle == 0:
+        if not order_bound or self._settle == 0:
             self._announce_settled(unit, spec)
             return
         self._deadlines.set(now + self._settle, Settling(unit, spec, now))
@@ -107,7 +105,7 @@ class Judge:
         unit.ready(self._plan)
         for spec in self._specs(unit):
             monitor = self._monitor(unit, spec)
-            order_bound = self._plan.specs[spec].operator.traits.order_bound
+            order_bound = self._plan.order_bound[spec]
             stands = monitor.standing is not None and (
                 not order_bound or monitor.standing is monitor.announced
             )
@@ -117,7 +115,7 @@ class Judge:
     def lose_beginning(self, unit: Unit) -> None:
         """Take note that a unit is in a gap: what depends on order no longer stands."""
         for spec, monitor in unit.monitors.items():
-            if self._plan.specs[spec].operator.traits.order_bound:
+            if self._plan.order_bound[spec]:
                 monitor.standing = None
 
     def merge_away(self, unit: Unit) -> None:
@@ -143,10 +141,10 @@ class Judge:
     def _final(self, unit: Unit, spec: int) -> Result:
         """The result over the complete set; in a gap, what stands whatever is missing."""
         monitor = self._monitor(unit, spec)
-        operator = self._plan.specs[spec].operator
+        operator = self._operators[spec]
         if not unit.source.gap:
             return monitor.outcome(operator, complete=True) or Result.UNKNOWN
-        if operator.traits.order_bound:
+        if self._plan.order_bound[spec]:
             return Result.UNKNOWN
         return monitor.outcome(operator, complete=False) or Result.UNKNOWN
 
@@ -195,7 +193,7 @@ class Judge:
     ) -> None:
         monitor = unit.monitors.get(spec)
         if monitor is None:
-            monitor = unit.monitors[spec] = Monitor(self._plan.specs[spec].operator)
+            monitor = unit.monitors[spec] = Monitor(self._operators[spec])
         previous = monitor.announced
         if previous is not None:
             monitor.revision += 1

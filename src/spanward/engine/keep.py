@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from spanward.engine.identity import call_identity, is_call, record_identity
-from spanward.engine.reports import Filed, Reports
+from spanward.engine.identity import call_identity, record_identity
+from spanward.engine.reports import Reports
 
 if TYPE_CHECKING:
     from spanward.engine.registry import Registry
-    from spanward.engine.reports import Execution, Placed
+    from spanward.engine.reports import Execution
     from spanward.item import Item
 
 
@@ -37,48 +37,49 @@ class Keep:
         return len(placed), len({one.session for one in placed})
 
     def keeps(self, item: Item) -> bool:
-        """Whether the reports of an item are kept: those of calls, or all of them."""
+        """Whether the reports of an item are kept: those with a call id, or all of them."""
         return self._window is None or item.call_id is not None
 
-    def has(self, item: Item, home: str) -> bool:
-        """Whether reports of this item are here."""
-        return _identity(item, home) in self._kept
+    def of(self, identity: bytes) -> Reports | None:
+        """The reports of an identity; None when there are none."""
+        return self._kept.get(identity)
 
-    def file(
-        self, item: Item, home: str, now: float, *, homeless: bool, first: int
-    ) -> tuple[Execution, list[Placed]] | None:
-        """File a report; see ``Reports.file``. ``first`` numbers a call's first execution."""
-        identity = _identity(item, home)
-        reports = self._kept.get(identity)
-        if reports is None:
-            reports = self._kept[identity] = Reports(several=is_call(item), first=first)
-            if self._window is not None:
-                self._expiring.append((now + self._window, identity, reports))
-        if homeless:
+    def begin(
+        self, identity: bytes, item: Item, now: float, *, several: bool, first: int
+    ) -> Execution:
+        """Keep the first report of an identity. ``first`` numbers its first execution."""
+        reports = self._kept[identity] = Reports(item, several=several, first=first)
+        if self._window is not None:
+            self._expiring.append((now + self._window, identity, reports))
+        return reports.executions[0]
+
+    def note_homeless(self, identity: bytes, item: Item) -> None:
+        """Have a homeless report found again when its trace turns out to be of another session."""
+        if item.session is None:
             self._registry.trace(item.trace_id).ids.add(identity)
-        return reports.file(Filed(item, homeless))
 
-    def take_homeless(self, trace_id: bytes) -> list[Reports]:
-        """The reports of all items of which a report is homeless in a trace, no longer kept."""
-        trace = self._registry.trace(trace_id)
-        found = [self._kept.pop(identity) for identity in trace.ids if identity in self._kept]
-        trace.ids.clear()
-        return found
+    def take_homeless(self, trace_id: bytes) -> list[Execution]:
+        """All executions of the items of which a report is homeless in a trace, kept no longer."""
+        ids = self._registry.trace(trace_id).ids
+        found = [self._kept.pop(identity) for identity in ids if identity in self._kept]
+        ids.clear()
+        return [execution for reports in found for execution in reports.executions]
 
     def expire(self, now: float) -> None:
         """Let go of the reports whose window has passed."""
         while self._expiring and self._expiring[0][0] <= now:
             _, identity, reports = self._expiring.popleft()
-            if self._kept.get(identity) is not reports:
-                continue
-            del self._kept[identity]
-            for filed in (filed for each in reports.executions for filed in each.reports):
-                trace = self._registry.traces.get(filed.item.trace_id)
-                if trace is not None:
-                    trace.ids.discard(identity)
+            if self._kept.get(identity) is reports:
+                del self._kept[identity]
+                self._forget_homeless(identity, reports)
+
+    def _forget_homeless(self, identity: bytes, reports: Reports) -> None:
+        for report in (one for each in reports.executions for one in each.reports):
+            trace = self._registry.traces.get(report.trace_id)
+            if trace is not None:
+                trace.ids.discard(identity)
 
 
-def _identity(item: Item, home: str) -> bytes:
-    if is_call(item):
-        return call_identity(item.call_id or "", home)
-    return record_identity(item)
+def identity_of(item: Item, home: str, *, call: bool) -> bytes:
+    """What the reports of an item are kept under; ``call`` when it is known by its call id."""
+    return call_identity(item.call_id or "", home) if call else record_identity(item)

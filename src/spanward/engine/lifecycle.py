@@ -105,6 +105,25 @@ class Lifecycle:
             session.said_end = True
             self._sessions_due.set(now + self._limits.settle, session)
 
+    def changes_nothing(self, session: Session, item: Item) -> bool:
+        """Whether an item that leaves no fact tells nothing but that its session is alive.
+
+        So it is when it names its session, all units that it is in are open already, and no
+        clock depends on it. Most span events are of this kind, and they are many.
+        """
+        unit = session.units.get(None)
+        if unit is None or unit.ended or item.ends or item.session is None or session.ended:
+            return False
+        if item.job is not None and self._plan.has_jobs:
+            return False
+        if not self._plan.has_turns:
+            return True
+        turn = session.presence.turn_of(item)
+        if turn is None:
+            return item.turn_key is None
+        of_turn = session.units.get(turn) if turn == session.latest else None
+        return of_turn is not None and not of_turn.ended and not of_turn.named
+
     def reconcile(self, session: Session, by: Item | None, now: float) -> None:
         """Bring a session's units in line with its items after more than one item more."""
         self.touch(session, now)
@@ -176,7 +195,7 @@ class Lifecycle:
         for spec in self._plan.settled_at_start[unit.kind]:
             if self._plan.judges(spec, unit.turn):
                 unit.refold({spec}, self._plan)
-                self._judge.weigh(unit, spec, item, now)
+                self._judge.weigh(unit, spec, unit.monitors[spec], item, now)
 
     def _enter_job(self, name: str, item: Item, now: float) -> None:
         job = self._registry.job(name, now)

@@ -58,16 +58,17 @@ class Monitor:
         """Whether nothing but the states would be lost with this monitor."""
         return self.standing is None and self.announced is None
 
-    def fold(self, operator: Operator, concern: Concern, fact: Fact) -> bool:
+    def fold(self, concern: Concern, fact: Fact) -> bool:
         """Take one fact more; False when the readings part here and must be folded anew."""
         if not self.folded:
             return False
         if self.split:
-            self._fold_apart(operator, concern, fact)
+            self._fold_apart(concern.operator, concern, fact)
             return True
-        if concern.hopeful != concern.fearful:
+        roles = concern.hopeful
+        if roles != concern.fearful:
             return False
-        self.hopeful = self.fearful = operator.fold(self.hopeful, concern.hopeful, fact)
+        self.hopeful = self.fearful = concern.operator.fold(self.hopeful, roles, fact)
         return True
 
     def refold(self, operator: Operator, facts: Iterable[tuple[Concern, Fact]]) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from spanward.fact import Fact
     from spanward.item import Item
     from spanward.match.matcher import Matcher
+    from spanward.operators.operator import Operator
     from spanward.specs.spec import Spec
 
 SESSION: Final = "session"
@@ -38,11 +39,19 @@ class Use(msgspec.Struct, frozen=True):
 
 
 class Concern(msgspec.Struct, frozen=True):
-    """A spec that a fact concerns, and the roles in which it counts on either reading."""
+    """A spec that a fact concerns, and the roles in which it counts on either reading.
+
+    The rest is what the spec is, at hand where every fact passes: its operator, whether it is
+    ``order_bound`` and ``restricted`` to some turns, and whether the fact is a ``violation``.
+    """
 
     spec: int
     hopeful: int
     fearful: int
+    operator: Operator
+    order_bound: bool
+    restricted: bool
+    violation: bool
 
 
 class Plan:
@@ -50,7 +59,9 @@ class Plan:
 
     ``matchers`` is what the indexes in answers and facts point into; ``used_by`` gives the index
     in each role of each spec; ``of_unit`` the specs of each kind of unit, and
-    ``settled_at_start`` those of them that the empty set settles.
+    ``settled_at_start`` those of them that the empty set settles. By spec: ``order_bound``, and
+    the bit of the role whose items are violations (``violating``, 0 for none). ``named_turns``
+    are the turn numbers that specs name: these are judged in every session.
     """
 
     def __init__(self, specs: Sequence[Spec]) -> None:
@@ -66,6 +77,14 @@ class Plan:
             for unit, numbers in self.of_unit.items()
         }
         index = {matcher.source: i for i, matcher in enumerate(self.matchers)}
+        traits = [spec.operator.traits for spec in self.specs]
+        self.order_bound = tuple(each.order_bound for each in traits)
+        self.violating = tuple(
+            0 if each.violating is None else 1 << each.violating for each in traits
+        )
+        self.named_turns = frozenset(turn for spec in self.specs for turn in spec.turns or ())
+        self.has_turns = bool(self.of_unit[TURN])
+        self.has_jobs = bool(self.of_unit[JOB])
         self._uses = _uses(self.specs, index)
         self.used_by = tuple(
             tuple(index[role.matcher.source] for role in spec.operator.roles) for spec in self.specs
@@ -82,21 +101,6 @@ class Plan:
     def asks_spans(self) -> bool:
         """Whether some matcher can hold for an item of kind ``span``."""
         return any(SPAN in matcher.kinds for matcher in self.matchers)
-
-    @property
-    def named_turns(self) -> frozenset[int]:
-        """The turn numbers that specs name: these are judged in every session."""
-        return frozenset(turn for spec in self.specs for turn in spec.turns or ())
-
-    @property
-    def has_jobs(self) -> bool:
-        """Whether some spec judges jobs."""
-        return bool(self.of_unit[JOB])
-
-    @property
-    def has_turns(self) -> bool:
-        """Whether some spec judges turns."""
-        return bool(self.of_unit[TURN])
 
     def judges(self, spec: int, turn: int | str | None) -> bool:
         """Whether a spec's ``turns`` admit a unit; the rank of a key is known only at its end."""
@@ -149,8 +153,20 @@ class Plan:
                 reading = hopeful if use.helps else fearful
                 reading[use.spec] = reading.get(use.spec, 0) | use.bit
         return tuple(
-            Concern(spec, hopeful.get(spec, 0), fearful.get(spec, 0))
+            self._concern(spec, hopeful.get(spec, 0), fearful.get(spec, 0))
             for spec in sorted(hopeful.keys() | fearful.keys())
+        )
+
+    def _concern(self, number: int, hopeful: int, fearful: int) -> Concern:
+        spec = self.specs[number]
+        return Concern(
+            spec=number,
+            hopeful=hopeful,
+            fearful=fearful,
+            operator=spec.operator,
+            order_bound=self.order_bound[number],
+            restricted=spec.turns is not None,
+            violation=bool(hopeful & self.violating[number]),
         )
 
 

@@ -85,11 +85,11 @@ class Registry:
             session.own.see_start(item.turn_key, item.start_ns)
         session.presence.see_start(item.turn_key, item.start_ns)
 
-    def see(self, session: Session, item: Item, *, homeless: bool, times: int) -> None:
+    def see(self, session: Session, item: Item, *, times: int) -> None:
         """Take an item of a session into account (times 1), or take that back (-1)."""
         if self._has_jobs and item.job is not None and item.kind != SPAN:
             self.job(item.job, session.seen).steps += times
-        if not homeless:
+        if item.session is not None:
             session.own.see(item, times)
             if session.presence is not session.own:
                 session.presence.see(item, times)

@@ -7,52 +7,37 @@ any other id are always one item. (Semantics, section 1.)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 import msgspec
 
 from spanward.engine.merge import merge, rank
+from spanward.item import Item
 from spanward.operators.leads import over_before
-
-if TYPE_CHECKING:
-    from spanward.item import Item
 
 MOST_REPORTS: Final = 100
 """Distinct reports of one execution that are kept; a sender may repeat itself for ever."""
 
 
-class Filed(msgspec.Struct, frozen=True):
-    """One report, and whether it came to its session only through its trace."""
-
-    item: Item
-    homeless: bool
-
-
 class Placed(msgspec.Struct, frozen=True):
-    """An item as it was last taken into account: where, and what was known of it."""
+    """An item as it was last taken into account, in which session and under which key."""
 
     session: str
     key: bytes
     item: Item
-    homeless: bool
 
 
 class Execution(msgspec.Struct):
     """The reports of one item, and how it was last taken into account (None: not yet)."""
 
     number: int
-    reports: list[Filed]
+    reports: list[Item]
     placed: Placed | None = None
 
     @property
     def item(self) -> Item:
         """The item that the reports make."""
-        return merge([filed.item for filed in self.reports])
-
-    @property
-    def homeless(self) -> bool:
-        """Whether no report named its session."""
-        return all(filed.homeless for filed in self.reports)
+        return merge(self.reports)
 
 
 class Reports:
@@ -62,33 +47,35 @@ class Reports:
     earlier numbers belong to executions whose reports are no longer kept.
     """
 
-    def __init__(self, *, several: bool, first: int = 0) -> None:
-        self.executions: list[Execution] = []
-        self.several = several
-        self._next = first
+    __slots__ = ("_next", "executions", "several")
 
-    def file(self, filed: Filed) -> tuple[Execution, list[Placed]] | None:
-        """The execution that a report now belongs to, and what it was taken for before.
+    def __init__(self, item: Item, *, several: bool, first: int) -> None:
+        self.executions = [Execution(first, [item])]
+        self.several = several
+        self._next = first + 1
+
+    def file(self, item: Item) -> tuple[Execution, list[Placed]] | None:
+        """The execution that a further report now belongs to, and what it was taken for before.
 
         None when the report says nothing new. Raises ``OverflowError`` when the execution has
         more distinct reports than are kept.
         """
-        same = [execution for execution in self.executions if self._is_of(filed.item, execution)]
+        same = [execution for execution in self.executions if self._is_of(item, execution)]
         if not same:
-            return self._begin(filed), []
+            return self._begin(item), []
         into, absorbed = same[0], same[1:]
-        if not absorbed and _says_nothing_new(filed, into):
+        if not absorbed and _says_nothing_new(item, into):
             return None
         reports = [report for execution in same for report in execution.reports]
         if len(reports) >= MOST_REPORTS:
             raise OverflowError
-        into.reports = [*reports, filed]
+        into.reports = [*reports, item]
         for execution in absorbed:
             self.executions.remove(execution)
         return into, [execution.placed for execution in same if execution.placed is not None]
 
-    def _begin(self, filed: Filed) -> Execution:
-        execution = Execution(self._next, [filed])
+    def _begin(self, item: Item) -> Execution:
+        execution = Execution(self._next, [item])
         self._next += 1
         self.executions.append(execution)
         return execution
@@ -97,16 +84,13 @@ class Reports:
         if not self.several:
             return True
         return any(
-            same_record(item, filed.item) or overlap(item, filed.item)
-            for filed in execution.reports
+            same_record(item, report) or overlap(item, report) for report in execution.reports
         )
 
 
-def _says_nothing_new(filed: Filed, execution: Execution) -> bool:
-    said = rank(filed.item)
-    return any(
-        rank(known.item) == said and known.homeless == filed.homeless for known in execution.reports
-    )
+def _says_nothing_new(item: Item, execution: Execution) -> bool:
+    said = rank(item)
+    return any(rank(known) == said for known in execution.reports)
 
 
 class _Span(Protocol):

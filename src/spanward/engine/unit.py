@@ -66,10 +66,13 @@ class Unit:
         self.named = False
         self.cold = False
 
-    def fold(self, concern: Concern, fact: Fact, plan: Plan) -> Monitor:
-        """Take one fact more into account, which is among the unit's facts already."""
-        monitor = self._monitor(concern.spec, plan)
-        if not monitor.fold(plan.specs[concern.spec].operator, concern, fact):
+    def fold(self, monitor: Monitor | None, concern: Concern, fact: Fact, plan: Plan) -> Monitor:
+        """Take one fact more into account, which is among the unit's facts already.
+
+        ``monitor`` is that of the spec, None when there is none yet.
+        """
+        monitor = monitor or self._monitor(concern.spec, plan)
+        if not monitor.fold(concern, fact):
             self.refold({concern.spec}, plan)
         return monitor
 

@@ -9,6 +9,7 @@ item does not grow with the number of irrelevant specs.)
 
 from __future__ import annotations
 
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,7 +19,7 @@ from spanward.match.columns import SIGNATURE
 from spanward.match.truth import Test, Truth, conjunction
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from spanward.item import Item
     from spanward.match.matcher import Matcher
@@ -40,10 +41,10 @@ class Answers(msgspec.Struct, frozen=True):
 
 
 class _Open(msgspec.Struct, frozen=True):
-    """A matcher that a signature leaves open: its dear tests, and what the cheap ones said."""
+    """A matcher that a signature leaves open: what is still to ask, what the cheap tests said."""
 
     index: int
-    tests: tuple[Test, ...]
+    asks: Callable[[Item], Truth]
     cheap: Truth
 
 
@@ -86,7 +87,7 @@ class Dispatch:
             if truth is False:
                 continue
             if matcher.dear:
-                undecided.append(_Open(index, matcher.dear, truth))
+                undecided.append(_Open(index, _as_one(matcher.dear), truth))
             else:
                 (true if truth else unknown).append(index)
         return _Known(Answers(tuple(true), tuple(unknown)), tuple(undecided))
@@ -99,11 +100,16 @@ class Dispatch:
         self._known[signature] = known
 
 
+def _as_one(tests: tuple[Test, ...]) -> Callable[[Item], Truth]:
+    """Several tests as one; a single one, as most are, is itself."""
+    return tests[0] if len(tests) == 1 else partial(conjunction, tests)
+
+
 def _finish(known: _Known, item: Item) -> Answers:
     true: list[int] = []
     unknown: list[int] = []
     for open_ in known.open:
-        truth = conjunction(open_.tests, item)
+        truth = open_.asks(item)
         if truth is False:
             continue
         (true if truth and open_.cheap else unknown).append(open_.index)

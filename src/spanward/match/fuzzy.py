@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from decimal import Context, Decimal
+from math import isfinite
 from typing import Any, Final
 
 import msgspec
@@ -26,6 +27,9 @@ _BEGIN: Final = tuple("0123456789+-.")
 _MAX_DIGITS: Final = 400
 _MAX_EXPONENT: Final = 400
 _MAX_EXPONENT_LENGTH: Final = len("+400")
+_NUMBERS: Final = (int, float)
+_SHORT: Final = 24
+"""Characters of a number that is within the bounds, whatever it is."""
 _TOLERANCE: Final = Decimal("1e-9")
 _EXACT: Final = Context(prec=2 * (_MAX_DIGITS + _MAX_EXPONENT))
 """Enough digits for the difference of any two admitted numbers to be exact."""
@@ -51,6 +55,11 @@ def number(text: str) -> Decimal | None:
     return _EXACT.scaleb(Decimal(found["sign"] + digits), scale)
 
 
+def _is_plain_number(value: Any, written: str) -> bool:
+    """Whether a value is a number that decimal arithmetic reads as it is written."""
+    return value.__class__ in _NUMBERS and len(written) <= _SHORT and isfinite(value)
+
+
 class Fuzzy(msgspec.Struct, frozen=True):
     """A pattern, normalized and, if it is one, read as a number, once."""
 
@@ -66,7 +75,10 @@ class Fuzzy(msgspec.Struct, frozen=True):
 
     def __call__(self, actual: Any) -> bool:
         """Whether ``str(actual)`` is the same number within 1e-9, else the same text."""
-        normal = normalize(str(actual))
+        written = str(actual)
+        if self.number is not None and _is_plain_number(actual, written):
+            return abs(_EXACT.subtract(self.number, Decimal(written))) <= _TOLERANCE
+        normal = normalize(written)
         if normal == self.normal:
             return True
         value = None if self.number is None else number(normal)
