@@ -34,10 +34,11 @@ class Keyed:
     def claims(self, record: SpanRecord | LogRecord) -> bool:
         return not {MARK, TURN_KEY, WITHHELD}.isdisjoint(record.attributes)
 
+    def passes_by(self, record: SpanRecord, asked: Asked) -> bool:
+        return False
+
     def span(self, record: SpanRecord, about: About, asked: Asked) -> tuple[Item, ...]:
-        everything = structs.replace(asked, spans=True)
-        items = self._native.span(record, about, everything)
-        return tuple(_added(item, record.attributes) for item in items)
+        return (_added(self._native.item(record, about, asked), record.attributes),)
 
     def event(self, record: SpanRecord, index: int, about: About, asked: Asked) -> tuple[Item, ...]:
         items = self._native.event(record, index, about, asked)

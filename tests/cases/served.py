@@ -12,7 +12,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc import TraceS
 
 from spanward.app import running
 from spanward.config import Config, Endpoint
-from spanward.dialects import DIALECTS
+from spanward.dialects import DIALECTS, Dialect
 from spanward.engine.limits import Limits
 from spanward.specs.spec import Spec
 from spanward.verdict import Announcement
@@ -53,7 +53,7 @@ def announced(
 async def _run(
     config: Config, specs: Sequence[Spec], requests: Iterable[Request], sink: Sink
 ) -> None:
-    dialects = (Keyed(), *DIALECTS.values())
+    dialects: tuple[Dialect, ...] = (Keyed(), *DIALECTS.values())
     async with (
         running(config, specs, drain=True, dialects=dialects, more_emitters=[sink]) as service,
         grpc.aio.insecure_channel(f"127.0.0.1:{service.grpc_port}") as channel,

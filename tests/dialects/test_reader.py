@@ -5,14 +5,16 @@ from __future__ import annotations
 import pytest
 
 from spanward.dialects import DIALECTS, Reader
-from spanward.otlp.record import Batch
+from spanward.otlp.record import Batch, LogRecord, SpanRecord
 from tests.dialects.records import EVERYTHING, event, log, source, span
 
 
 def test_records_of_one_source_share_its_attributes() -> None:
     """What is asked of scope and resource is worked out once, and again for another source."""
     one, other = source(resource={"x.y": 1}), source(resource={"x.y": 2})
-    records = [span("tool.call", source=each) for each in (one, one, other, one)]
+    records: list[SpanRecord | LogRecord] = [
+        span("tool.call", source=each) for each in (one, one, other, one)
+    ]
     reports = Reader(DIALECTS.values(), EVERYTHING).reports(Batch(records, {}))
     found = [each.items[0].attribute("x.y") for each in reports]
     assert found == [1, 1, 2, 1]
@@ -36,7 +38,7 @@ def test_wanted_is_what_dialects_and_specs_read() -> None:
 )
 def test_ids_that_are_too_long_reject_their_record(attributes: dict[str, str], reason: str) -> None:
     """More than 256 bytes; of a span, a span event or a log; the others are read."""
-    records = [
+    records: list[SpanRecord | LogRecord] = [
         span("tool.call", attributes),
         span("tool.call", events=(event("e", attributes),)),
         log(attributes),

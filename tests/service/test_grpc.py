@@ -30,6 +30,7 @@ from tests.service.world import (
     figures,
     request,
     service,
+    trailers_of,
 )
 
 
@@ -71,7 +72,7 @@ def test_overload_invites_to_try_again() -> None:
         with pytest.raises(grpc.RpcError) as error:
             export(port, b"never looked at")
         assert error.value.code() is grpc.StatusCode.UNAVAILABLE
-        trailers = dict([tuple(one) for one in error.value.trailing_metadata()])
+        trailers = trailers_of(error.value)
         info = RetryInfo.FromString(trailers["google.rpc.retryinfo-bin"])
         assert 1 <= info.retry_delay.seconds <= 3
         status = Status.FromString(trailers["grpc-status-details-bin"])

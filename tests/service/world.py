@@ -128,6 +128,11 @@ def exporting(way: grpc.Channel, method: str) -> Any:
     return way.unary_unary(method, request_serializer=bytes, response_deserializer=bytes)
 
 
+def trailers_of(error: Any) -> dict[str, bytes]:
+    """The trailing metadata of a call that failed."""
+    return dict(error.trailing_metadata())
+
+
 def page(port: int, path: str, headers: dict[str, str] | None = None) -> str:
     """A page of the admin server."""
     request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", headers=headers or {})
