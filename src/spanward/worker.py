@@ -2,7 +2,8 @@
 
 Requests wait in a bounded queue; the worker takes all that wait as a group, decodes and judges
 them, commits, hands the announcements on (which never waits), and answers the senders. What one
-request does wrong is its own affair: it is answered and counted, and the worker goes on.
+request does wrong is its own affair: it is answered and counted, and the worker goes on. A fault
+of the service's own is counted and told, and never ends the thread: every request is answered.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, Literal
+from functools import partial
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -25,6 +27,7 @@ from spanward.errors import visible
 from spanward.otlp import Malformed
 from spanward.otlp.record import Batch, SpanRecord
 from spanward.otlp.wire import WireReader
+from spanward.request import Answer, Request, Tally
 from spanward.specs.asking import asked_by
 from spanward.specs.spec import Spec
 from spanward.stores import Store
@@ -32,7 +35,7 @@ from spanward.verdict import Announcement, Cause
 
 log = logging.getLogger(__name__)
 
-Signal = Literal["traces", "logs"]
+_Given = TypeVar("_Given")
 
 _TICK: Final = 0.25
 """Seconds between looks at the clocks when nothing comes."""
@@ -40,27 +43,10 @@ _MOST_IN_GROUP: Final = 64
 """Requests that share a commit; more would make the first of them wait."""
 _SNAPSHOT_SHARE: Final = 50.0
 """A snapshot of the gauges may take one part in so many of the worker's time."""
-
+_FAILED: Final = Answer(failed="internal error")
 
 Announce = Callable[[Sequence[Announcement], Sequence[str], int], None]
 """(announcements, specs that were violated, wall time in Unix nanoseconds) → nothing."""
-
-
-class Answer(msgspec.Struct, frozen=True):
-    """What a sender is told. ``malformed`` and ``failed`` are words; empty when all went well."""
-
-    rejected: int = 0
-    reason: str = ""
-    malformed: str = ""
-    failed: str = ""
-
-
-class Request(msgspec.Struct, frozen=True):
-    """One request that waits. ``answer`` is called once, from the worker's thread."""
-
-    signal: Signal
-    data: bytes
-    answer: Callable[[Answer], None]
 
 
 class Gauges(msgspec.Struct, frozen=True):
@@ -70,27 +56,10 @@ class Gauges(msgspec.Struct, frozen=True):
     units_open: int = 0
 
 
-class Tally:
-    """What the worker counts, apart from the engine. Written by its thread alone."""
-
-    def __init__(self) -> None:
-        self.received: Counter[str] = Counter()
-        self.rejected: Counter[str] = Counter()
-        self.refused: Counter[str] = Counter()
-        self.incomplete = 0
-        self.own_verdicts = 0
-        self.failures = 0
-        self.evaluation_seconds: Callable[[float], None] = _ignore
-
-
-def _ignore(seconds: float) -> None:
-    """Nobody measures."""
-
-
 class Worker:
     """Takes requests by ``offer``; tells ``announce`` what there is to tell.
 
-    Call ``start`` once, then ``stop`` once. ``most_requests`` and ``most_bytes`` bound the queue.
+    Call ``start`` once, then ``stop`` once. Whoever offers bounds what waits (``Admission``).
     """
 
     def __init__(
@@ -100,21 +69,15 @@ class Worker:
         dialects: Iterable[Dialect],
         store: Store,
         announce: Announce,
-        *,
-        most_requests: int,
-        most_bytes: int,
     ) -> None:
         self.tally = Tally()
         self.gauges = Gauges()
-        self.capacity = most_requests
         self._engine = Engine(specs, limits)
         self._reader = Reader(dialects, asked_by(specs))
         self._wire = WireReader(self._reader.wanted)
         self._store = store
         self._announce = announce
-        self._most_bytes = most_bytes
         self._waiting: deque[Request] = deque()
-        self._bytes = 0
         self._changed = threading.Condition()
         self._stopping = False
         self._drain = False
@@ -133,38 +96,39 @@ class Worker:
         """Requests that wait."""
         return len(self._waiting)
 
-    @property
-    def has_room(self) -> bool:
-        """Whether one request more may be read."""
-        return len(self._waiting) < self.capacity and self._bytes < self._most_bytes
-
     def start(self) -> None:
         """Begin to work."""
         self._thread.start()
 
     def offer(self, request: Request) -> None:
-        """Queue a request; look at ``has_room`` first."""
+        """Queue a request; it is answered once, whatever becomes of it."""
         with self._changed:
             self._waiting.append(request)
-            self._bytes += len(request.data)
             self._changed.notify()
 
-    def stop(self, *, drain: bool) -> None:
-        """Finish what waits and end the thread; ``drain`` makes every open result final first."""
+    def stop(self, *, drain: bool, timeout: float) -> bool:
+        """Finish what waits and end the thread; ``drain`` makes every open result final first.
+
+        False when that took longer than ``timeout`` seconds and the thread was left behind.
+        """
         with self._changed:
             self._stopping = True
             self._drain = drain
             self._changed.notify()
-        self._thread.join()
+        self._thread.join(timeout)
+        return not self._thread.is_alive()
 
     def _run(self) -> None:
-        while True:
-            group = self._take_group()
-            if group is None:
-                break
+        while (group := self._take_group()) is not None:
             self._work(group)
         if self._drain:
-            self._tell(self._engine.finish(Cause.SHUTDOWN, time.monotonic()))
+            self._settle(self._guarded(self._finish, []))
+
+    def _finish(self) -> list[Announcement]:
+        return self._engine.finish(Cause.SHUTDOWN, time.monotonic())
+
+    def _advance(self) -> list[Announcement]:
+        return self._engine.advance(time.monotonic())
 
     def _take_group(self) -> list[Request] | None:
         """The requests that wait, perhaps none; None when it is time to stop."""
@@ -173,21 +137,37 @@ class Worker:
                 self._changed.wait(_TICK)
             if not self._waiting and self._stopping:
                 return None
-            group = [
-                self._waiting.popleft() for _ in range(min(len(self._waiting), _MOST_IN_GROUP))
-            ]
-            self._bytes -= sum(len(request.data) for request in group)
-            return group
+            size = min(len(self._waiting), _MOST_IN_GROUP)
+            return [self._waiting.popleft() for _ in range(size)]
 
     def _work(self, group: list[Request]) -> None:
         announced: list[Announcement] = []
-        answers = [(request, self._judge(request, announced)) for request in group]
-        announced += self._engine.advance(time.monotonic())
+        answers = [self._judge(request, announced) for request in group]
+        announced += self._guarded(self._advance, [])
+        if not self._settle(announced):
+            answers = [answer if answer.malformed else _FAILED for answer in answers]
+        for request, answer in zip(group, answers, strict=True):
+            self._guarded(partial(request.answer, answer), None)
+        self._guarded(self._look_at_gauges, None)
+
+    def _settle(self, announced: list[Announcement]) -> bool:
+        """Save what was taken and tell what there is to tell; whether it was saved."""
+        saved = self._guarded(self._commit, otherwise=False)
+        self._guarded(partial(self._tell, announced), None)
+        return saved
+
+    def _commit(self) -> bool:
         self._store.commit()
-        self._tell(announced)
-        for request, answer in answers:
-            request.answer(answer)
-        self._look_at_gauges()
+        return True
+
+    def _guarded(self, work: Callable[[], _Given], otherwise: _Given) -> _Given:
+        """What some work gives, or the other value when it fails; the thread must not end of it."""
+        try:
+            return work()
+        except Exception:
+            self.tally.failures += 1
+            log.exception("the worker failed, and goes on")
+            return otherwise
 
     def _judge(self, request: Request, announced: list[Announcement]) -> Answer:
         started = time.perf_counter()
@@ -199,10 +179,11 @@ class Worker:
             log.warning("a %s request is malformed: %s", request.signal, visible(str(mistake)))
             return Answer(malformed=f"not an OTLP {request.signal} request")
         except Exception:
-            # A fault of ours: the sender may try again, the others must not wait for it.
+            # A fault of ours, that the same bytes would meet again: INTERNAL, on which an OTLP
+            # sender gives up, and not UNAVAILABLE, on which it would send them for ever.
             self.tally.failures += 1
             log.exception("a %s request could not be judged", request.signal)
-            return Answer(failed="internal error")
+            return _FAILED
         self._tell_faults()
         self.tally.evaluation_seconds(time.perf_counter() - started)
         self.tally.rejected.update(batch.rejected)

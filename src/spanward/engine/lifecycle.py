@@ -118,9 +118,9 @@ class Lifecycle:
             return False
         if not self._plan.has_turns:
             return True
-        turn = session.presence.turn_of(item)
+        turn = item.turn if item.turn is not None else item.turn_key
         if turn is None:
-            return item.turn_key is None
+            return True
         of_turn = session.units.get(turn) if turn == session.latest else None
         return of_turn is not None and not of_turn.ended and not of_turn.named
 

@@ -1,0 +1,49 @@
+"""What passes between a door and the worker: a request, its answer, and what is counted of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
+Signal = Literal["traces", "logs"]
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What a sender is told. ``malformed`` and ``failed`` are words; empty when all went well."""
+
+    rejected: int = 0
+    reason: str = ""
+    malformed: str = ""
+    failed: str = ""
+
+
+class Request(msgspec.Struct, frozen=True):
+    """One request that waits. ``answer`` is called exactly once, from the worker's thread."""
+
+    signal: Signal
+    data: bytes
+    answer: Callable[[Answer], None]
+
+
+class Tally:
+    """What doors and the worker count, apart from the engine.
+
+    ``refused`` is by reason: doors write ``overloaded``, the worker all else that is here.
+    ``failures`` counts faults of the service itself: it must stay 0.
+    """
+
+    def __init__(self) -> None:
+        self.received: Counter[str] = Counter()
+        self.rejected: Counter[str] = Counter()
+        self.refused: Counter[str] = Counter()
+        self.incomplete = 0
+        self.own_verdicts = 0
+        self.failures = 0
+        self.evaluation_seconds: Callable[[float], None] = _ignore
+
+
+def _ignore(seconds: float) -> None:
+    """Nobody measures."""
