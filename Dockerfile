@@ -1,11 +1,13 @@
 # spanward as an image: docker build -t spanward .
-# docker run --read-only -p 4317:4317 -p 9464:9464 -v ./specs:/etc/spanward/specs:ro spanward
+# docker run --read-only -p 4317:4317 -p 9464:9464 -v ./specs:/etc/spanward/specs:ro \
+#   -e SPANWARD_VERDICTS=http://collector:4319 spanward
 
 FROM python:3.12-slim AS build
 WORKDIR /src
 RUN python -m venv /opt/spanward
 COPY pyproject.toml README.md LICENSE ./
 COPY src ./src
+COPY examples ./examples
 RUN /opt/spanward/bin/pip install --no-cache-dir --no-compile .
 
 FROM python:3.12-slim

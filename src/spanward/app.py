@@ -1,39 +1,46 @@
 """The service put together: what starts and stops in which order.
 
 Start: emitters, worker, admin, door; ready only when the door is open. Stop: not ready, the door
-closes, what was admitted is judged, announcements go out, the admin server last.
+closes, what was admitted is judged, announcements go out, the admin server last; all of it within
+the drain timeout. What is left behind then is said.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Final
 
 import msgspec
 
 import spanward
 from spanward.admin.metrics import ServiceMetrics
 from spanward.admin.server import AdminServer
-from spanward.config import Config
+from spanward.admin.status import Status
+from spanward.config import Config, Endpoint
 from spanward.dialects import DIALECTS, Dialect
 from spanward.emitters.jsonl import JsonLines
 from spanward.emitters.outlet import Emitter, Outlet
 from spanward.emitters.spans import VerdictSpans, exporter
 from spanward.emitters.tally import VerdictTally
+from spanward.receive.admission import Admission
 from spanward.receive.grpc import GrpcDoor
 from spanward.specs.spec import Spec
+from spanward.stores import Store
 from spanward.stores.memory import MemoryStore
 from spanward.verdict import Announcement
 from spanward.worker import Worker
 
 log = logging.getLogger(__name__)
 
-_MIB = 1024 * 1024
+_MIB: Final = 1024 * 1024
+_LEAST: Final = 0.5
+"""Seconds that each step of a stop has in any case, however long the ones before took."""
 
 
 class Service(msgspec.Struct, frozen=True):
@@ -76,33 +83,61 @@ async def running(
         dialects,
         store,
         announce,
-        most_requests=config.max_requests,
-        most_bytes=config.max_queue_mib * _MIB,
     )
     worker.tally.evaluation_seconds = tally.evaluation.observe
-    door = GrpcDoor(str(config.grpc), config.max_message_mib, worker)
+    admission = Admission(
+        config.max_requests, config.max_queue_mib * _MIB, config.max_message_mib * _MIB
+    )
+    door = GrpcDoor(str(config.grpc), config.max_message_mib, admission, worker)
+    since = time.monotonic()
+    status = Status(specs, worker, lambda: time.monotonic() - since)
     admin = AdminServer(
         config.admin.host,
         config.admin.port,
         config.allowed_hosts,
-        ServiceMetrics(spanward.__version__, specs, worker, tally, outlets),
-        _status(specs, worker),
+        ServiceMetrics(spanward.__version__, specs, worker, tally, outlets, config.max_requests),
+        status.tell,
     )
     worker.start()
     try:
         _warn_of_exposure(config)
         admin_port = await admin.start()
         grpc_port = await door.start()
+        status.endpoints = {
+            "otlp_grpc": str(Endpoint(config.grpc.host, grpc_port)),
+            "admin": str(Endpoint(config.admin.host, admin_port)),
+        }
         admin.ready = True
         yield Service(grpc_port, admin_port, worker)
     finally:
         admin.ready = False
-        await door.stop(config.drain_timeout)
-        worker.stop(drain=drain)
-        store.close()
-        for outlet in outlets:
-            outlet.close(config.drain_timeout)
+        await _stop(door, worker, store, outlets, drain=drain, within=config.drain_timeout)
         await admin.stop()
+
+
+async def _stop(
+    door: GrpcDoor,
+    worker: Worker,
+    store: Store,
+    outlets: Sequence[Outlet],
+    *,
+    drain: bool,
+    within: float,
+) -> None:
+    """Close the door, then what is behind it, beside the loop: the admin pages still answer."""
+    deadline = time.monotonic() + within
+
+    def left() -> float:
+        return max(0.0, deadline - time.monotonic())
+
+    # Half: an open health watch or a silent sender must not use up the emitters' time.
+    await door.stop(within / 2)
+    if await asyncio.to_thread(worker.stop, drain=drain, timeout=max(left(), _LEAST)):
+        store.close()
+    else:
+        log.error("the worker did not finish in time: what it was judging is lost")
+    until = max(left(), _LEAST)
+    await asyncio.gather(*(asyncio.to_thread(outlet.close, until) for outlet in outlets))
 
 
 def _emitters(config: Config) -> list[Emitter]:
@@ -112,9 +147,9 @@ def _emitters(config: Config) -> list[Emitter]:
         results = frozenset(config.spans.results)
         emitters.append(VerdictSpans(to, results, spanward.__version__))
     if config.jsonl == "-":
-        emitters.append(JsonLines(sys.stdout, keep_open=True))
+        emitters.append(JsonLines(sys.stdout.buffer, keep_open=True))
     elif config.jsonl is not None:
-        out = Path(config.jsonl).open("a", encoding="utf-8")  # noqa: SIM115  the emitter closes it
+        out = Path(config.jsonl).open("ab")  # noqa: SIM115  the emitter closes it
         emitters.append(JsonLines(out, keep_open=False))
     return emitters
 
@@ -128,29 +163,3 @@ def _warn_of_exposure(config: Config) -> None:
                 name,
                 endpoint,
             )
-
-
-def _status(specs: Sequence[Spec], worker: Worker) -> Callable[[], dict[str, Any]]:
-    started = time.monotonic()
-    described = [
-        {
-            "name": spec.name,
-            "operator": spec.operator_name,
-            "unit": spec.unit,
-            "severity": spec.severity,
-            "sha256": spec.sha256,
-        }
-        for spec in specs
-    ]
-
-    def status() -> dict[str, Any]:
-        return {
-            "version": spanward.__version__,
-            "uptime_seconds": round(time.monotonic() - started, 3),
-            "specs": described,
-            "sessions_active": worker.gauges.sessions_active,
-            "units_open": worker.gauges.units_open,
-            "queue_length": worker.queue_length,
-        }
-
-    return status

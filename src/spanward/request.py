@@ -31,8 +31,9 @@ class Request(msgspec.Struct, frozen=True):
 class Tally:
     """What doors and the worker count, apart from the engine.
 
-    ``refused`` is by reason: doors write ``overloaded``, the worker all else that is here.
-    ``failures`` counts faults of the service itself: it must stay 0.
+    ``refused`` is by reason: doors write ``overloaded``, ``slow`` and ``not_one_message`` in their
+    loop, the worker writes ``malformed`` and all else in its thread, so that no figure has two
+    writers. ``failures`` counts faults of the service itself: it must stay 0.
     """
 
     def __init__(self) -> None:

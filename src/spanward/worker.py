@@ -151,7 +151,10 @@ class Worker:
         self._guarded(self._look_at_gauges, None)
 
     def _settle(self, announced: list[Announcement]) -> bool:
-        """Save what was taken and tell what there is to tell; whether it was saved."""
+        """Save what was taken and tell what there is to tell; whether it was saved.
+
+        It is told even when it was not: an alarm that comes twice is better than none.
+        """
         saved = self._guarded(self._commit, otherwise=False)
         self._guarded(partial(self._tell, announced), None)
         return saved

@@ -10,6 +10,8 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
+from spanward.item import CUT
+from spanward.otlp.record import LogRecord as OurLog
 from tests.otlp.roads import by_json, by_wire, logs, traces
 
 KEYS = st.sampled_from(["a", "b.c", "hangar.seq", "é", "x" * 200, ""])
@@ -100,3 +102,26 @@ def test_log_records_are_the_same_by_both_roads(records: list[LogRecord]) -> Non
     """Records and digests agree for any log records."""
     message = logs(*records)
     assert by_json(message, WANTED) == by_wire(message, WANTED)
+
+
+def test_numbers_that_are_none_have_one_digest() -> None:
+    """NaN equals nothing, but the record that holds it is the same by both roads."""
+    doubles = [float("nan"), float("inf"), float("-inf"), -0.0, 5.0, 1e300]
+    message = logs(*(LogRecord(body=AnyValue(double_value=double)) for double in doubles))
+    wire, line = by_wire(message, WANTED).records, by_json(message, WANTED).records
+    digests = [record.digest for record in wire if isinstance(record, OurLog)]
+    assert digests == [record.digest for record in line if isinstance(record, OurLog)]
+    assert len(set(digests)) == len(doubles)
+
+
+def test_the_deepest_value_is_the_same_by_both_roads() -> None:
+    """One level more is cut on both."""
+    for make in (lambda inner: _array([inner]), lambda inner: _kvlist([("k", inner)])):
+        value = AnyValue(string_value="deep")
+        for _ in range(32):
+            value = make(value)
+        message = logs(LogRecord(body=value))
+        (wire,), (line,) = by_wire(message, WANTED).records, by_json(message, WANTED).records
+        assert wire == line
+        assert isinstance(wire, OurLog)
+        assert wire.body is not CUT

@@ -24,6 +24,7 @@ from spanward.otlp.values import clean, json_arguments
         ('{"a": 1, "a": 2}', {"a": 2}),
         ('{"s": "\\ud800x"}', {"s": "\ufffdx"}),
         ('{"\\udfff": ["\\udfff"]}', {"\ufffd": ["\ufffd"]}),
+        ('{"s": "\ud800x"}', {"s": "\ufffdx"}),
         ('{"s": "line\nbreak"}', {"s": "line\nbreak"}),
         ("[1, [2]]", [1, [2]]),
         ("null", None),

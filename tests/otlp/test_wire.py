@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
-from opentelemetry.proto.trace.v1.trace_pb2 import Status
+from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from spanward.item import CUT
 from spanward.otlp import Malformed
@@ -32,6 +32,18 @@ def one(made: object, wanted: frozenset[str] = WANTED) -> SpanRecord:
 def attribute(key: str, **value: object) -> KeyValue:
     """An attribute, with one kind of value or none."""
     return KeyValue(key=key, value=AnyValue(**value))  # type: ignore[arg-type]
+
+
+def raw_attribute(raw: bytes) -> dict[str, object]:
+    """What a span's one attribute becomes that stands in these bytes on the wire."""
+    fields = _field(1, TRACE) + _field(2, SPAN) + _field(9, raw)
+    data = _field(1, _field(2, _field(2, fields)))
+    (record,) = WireReader(WANTED).traces(data).records
+    return record.attributes
+
+
+def _field(number: int, content: bytes) -> bytes:
+    return bytes([number << 3 | 2, len(content)]) + content
 
 
 def test_only_wanted_attributes_are_kept() -> None:
@@ -60,16 +72,82 @@ def test_a_key_that_cannot_be_peeked_at_is_parsed() -> None:
     assert record.attributes == {"a": "v"}
 
 
+def test_a_key_that_stands_twice_in_one_attribute_is_the_last() -> None:
+    """As protobuf has it: what is seen first is not taken for the key, wanted or not."""
+    value = b"\x12\x03\x0a\x01v"
+    assert raw_attribute(b"\x0a\x06nobody" + value + b"\x0a\x01a") == {"a": "v"}
+    assert raw_attribute(b"\x0a\x01a" + value + b"\x0a\x06nobody") == {}
+
+
+def test_unknown_fields_and_padded_lengths_change_nothing() -> None:
+    """Both are allowed on the wire, wherever they stand."""
+    key, value, unknown = b"\x0a\x01a", b"\x12\x03\x0a\x01v", b"\x9a\x06\x02zz"
+    for raw in (
+        unknown + key + value,
+        key + unknown + value,
+        key + value + unknown,
+        b"\x0a\x81\x00a" + value,
+        key + b"\x12\x83\x80\x00\x0a\x01v",
+    ):
+        assert raw_attribute(raw) == {"a": "v"}
+    no_length = key + b"\x12\x83\x80\x80\x80\x80\x80\x00\x0a\x01v"
+    assert raw_attribute(no_length) == {"a": CUT}
+    assert raw_attribute(key) == {}
+    assert raw_attribute(b"") == {}
+
+
+def test_long_values_that_nobody_wants_are_passed_over() -> None:
+    """Their lengths take two and three bytes."""
+    long = [attribute("nobody", string_value="x" * size) for size in (120, 200, 20_000)]
+    assert one(span(attributes=[*long, attribute("a", int_value=1)])).attributes == {"a": 1}
+
+
 def test_what_repeats_is_remembered_within_bounds() -> None:
-    """The memory of attributes and of sources is bounded, however many there are."""
+    """The memories of attributes, resources and scopes are bounded, however many there are."""
     reader = WireReader(WANTED)
     for number in range(9000):
-        made = span(attributes=[attribute("a", string_value=f"v{number}")])
-        request = traces(made, scope=f"scope {number % 300}")
+        request = traces(
+            span(attributes=[attribute("a", string_value=f"v{number}")]),
+            scope=f"scope {number % 300}",
+        )
+        of_resource = attribute("b", int_value=number % 300)
+        request.resource_spans[0].resource.attributes.append(of_resource)
         (record,) = reader.traces(request.SerializeToString()).records
         assert record.attributes == {"a": f"v{number}"}
+        assert record.source.scope == f"scope {number % 300}"
+        assert record.source.resource_attributes == {"b": number % 300}
     assert len(reader._known) <= 8192
-    assert len(reader._sources) <= 256
+    assert len(reader._resources) <= 256
+    assert len(reader._scopes) <= 256
+
+
+def test_a_resource_or_scope_that_repeats_is_read_once() -> None:
+    """Also from one request to the next."""
+    reader = WireReader(WANTED)
+    request = traces(span())
+    request.resource_spans[0].resource.attributes.append(attribute("a", int_value=1))
+    request.resource_spans[0].scope_spans[0].scope.attributes.append(attribute("b", int_value=2))
+    data = request.SerializeToString()
+    (first,), (second,) = reader.traces(data).records, reader.traces(data).records
+    assert first.source.resource_attributes == {"a": 1}
+    assert first.source.scope_attributes == {"b": 2}
+    assert first.source.resource_attributes is second.source.resource_attributes
+    assert first.source.scope_attributes is second.source.scope_attributes
+
+
+def test_a_long_resource_is_read_once_for_all_its_scopes_and_then_forgotten() -> None:
+    """Else one request could cost its size squared, and a few could fill the memory."""
+    reader = WireReader(WANTED)
+    request = traces(span(), scope="x" * 20_000)
+    resource = request.resource_spans[0]
+    resource.resource.attributes.append(attribute("a", string_value="x" * 20_000))
+    for _ in range(3):
+        resource.scope_spans.add().spans.append(span())
+    records = reader.traces(request.SerializeToString()).records
+    assert len(records) == 4
+    assert len({id(record.source.resource_attributes) for record in records}) == 1
+    assert not reader._resources
+    assert list(reader._scopes) == [b""]
 
 
 def test_long_values_are_not_remembered() -> None:
@@ -94,14 +172,21 @@ def test_a_value_that_cannot_be_read_is_cut() -> None:
     assert record.attributes == {"a": CUT}
 
 
-def test_a_cut_value_whose_key_cannot_be_seen_is_nobodys() -> None:
-    """An attribute of which nothing can be read gives nothing."""
+def test_a_cut_value_keeps_a_long_key() -> None:
+    """However long the key that it begins with."""
     key = "k" * 200
     good = attribute(key, string_value="abcd").SerializeToString()
     bad = good[:-6] + b"\x0a\x7f" + good[-4:]
     data = traces(span(attributes=[attribute(key, string_value="abcd")])).SerializeToString()
     (record,) = WireReader(frozenset({key})).traces(data.replace(good, bad)).records
-    assert record.attributes == {}
+    assert record.attributes == {key: CUT}
+
+
+def test_an_attribute_of_which_nothing_can_be_read_is_nobodys() -> None:
+    """It gives nothing, and the others are taken."""
+    for raw in (b"\xff\xff\xff", b"\x12\x02\x0a\x7f", b"\x0a\xff\xff\xff\xff\xff\xff"):
+        assert raw_attribute(raw) == {}
+    assert raw_attribute(b"\x0a\x05a") == {}
 
 
 def test_a_deep_log_body_is_cut() -> None:
@@ -149,6 +234,28 @@ def test_status_times_and_parent() -> None:
     assert one(span(parent_span_id=b"x")).parent_id == b""
 
 
+def test_events_have_their_time_and_wanted_attributes() -> None:
+    """In their order, for their index is part of who they are."""
+    events = [
+        Span.Event(
+            name="first",
+            time_unix_nano=2**64 - 1,
+            attributes=[attribute("a", int_value=1), attribute("nobody", int_value=2)],
+        ),
+        Span.Event(name="second", time_unix_nano=3),
+    ]
+    first, second = one(span(events=events)).events
+    assert (first.name, first.time_ns, first.attributes) == ("first", 2**63 - 1, {"a": 1})
+    assert (second.name, second.time_ns, second.attributes) == ("second", 3, {})
+
+
+def test_times_beyond_64_bits_with_a_sign_are_clamped() -> None:
+    """OTLP's times are unsigned; what is stored is not."""
+    far = one(span(start_time_unix_nano=2**64 - 1, end_time_unix_nano=5))
+    assert (far.start_ns, far.end_ns) == (2**63 - 1, 2**63 - 1)
+    assert one(span(end_time_unix_nano=2**63)).end_ns == 2**63 - 1
+
+
 def test_bad_ids_are_rejected_by_reason() -> None:
     """The reasons are the labels of the counter."""
     bad = [span(trace_id=b""), span(trace_id=bytes(16)), span(span_id=bytes(8)), span()]
@@ -160,6 +267,8 @@ def test_bad_ids_are_rejected_by_reason() -> None:
 def test_left_out_attributes_are_counted() -> None:
     """The sender says that its evidence is incomplete."""
     batch = by_wire(traces(span(dropped_attributes_count=2), span()), WANTED)
+    assert batch.dropped == 1
+    batch = by_wire(logs(LogRecord(dropped_attributes_count=2), LogRecord()), WANTED)
     assert batch.dropped == 1
 
 
@@ -203,12 +312,18 @@ def test_random_bytes_are_malformed_or_nothing(data: bytes) -> None:
             read(data)
 
 
-def test_mutated_requests_are_malformed_or_read() -> None:
+@pytest.mark.parametrize("signal", ["traces", "logs"])
+def test_mutated_requests_are_malformed_or_read(signal: str) -> None:
     """Flipped and cut bytes raise nothing but ``Malformed``."""
     rng = random.Random(7)
-    whole = traces(
-        span(attributes=[attribute("a", string_value="x"), attribute("b", int_value=3)])
-    ).SerializeToString()
+    attributes = [attribute("a", string_value="x"), attribute("b", int_value=3)]
+    body = AnyValue()
+    body.kvlist_value.values.append(KeyValue(key="k", value=AnyValue(bytes_value=b"x")))
+    body.kvlist_value.values.add().value.array_value.values.add().double_value = 1.5
+    whole = {
+        "traces": traces(span(attributes=attributes)).SerializeToString(),
+        "logs": logs(LogRecord(attributes=attributes, body=body)).SerializeToString(),
+    }[signal]
     outcomes = set()
     for _ in range(3000):
         data = bytearray(whole)
@@ -216,7 +331,7 @@ def test_mutated_requests_are_malformed_or_read() -> None:
             data[rng.randrange(len(data))] = rng.randrange(256)
         cut = bytes(data[: rng.randint(1, len(data))])
         try:
-            WireReader(WANTED).traces(cut)
+            getattr(WireReader(WANTED), signal)(cut)
             outcomes.add("read")
         except Malformed:
             outcomes.add("malformed")

@@ -99,6 +99,8 @@ def test_probes_and_status() -> None:
         assert page(admin, "/readyz") == "ready\n"
         status = json.loads(page(admin, "/status"))
         assert [spec["name"] for spec in status["specs"]] == ["never-rm", "tests-first"]
+        assert status["endpoints"]["admin"] == f"127.0.0.1:{admin}"
+        assert status["counters"]["evaluation_errors"] == 0
         with pytest.raises(urllib.error.HTTPError) as error:
             page(admin, "/secrets")
         assert error.value.code == 404
@@ -116,7 +118,12 @@ def test_only_known_hosts_are_served() -> None:
             page(admin, "/metrics", {"Host": "evil.example"})
         assert error.value.code == 403
         error.value.close()
-        assert page(admin, "/healthz", {"Host": f"localhost:{admin}"}) == "ok\n"
+        with pytest.raises(urllib.error.HTTPError) as error:
+            page(admin, "/metrics", {"Host": "127.0.0.1:99999999"})
+        assert error.value.code == 403
+        error.value.close()
+        for name in ("localhost", "LocalHost"):
+            assert page(admin, "/healthz", {"Host": f"{name}:{admin}"}) == "ok\n"
 
     with_pages(work)
 

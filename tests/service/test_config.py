@@ -60,7 +60,9 @@ def test_an_empty_file_is_all_defaults(tmp_path: Path) -> None:
     assert (config, told) == (Config(), "")
     assert config.grpc.is_loopback
     assert config.admin.is_loopback
-    assert not Endpoint("0.0.0.0", 1).is_loopback  # noqa: S104 - it is what is looked for
+    exposed = ("0.0.0.0", "::", "10.0.0.1", "127.evil.example", "spanward")  # noqa: S104
+    assert not any(Endpoint(host, 1).is_loopback for host in exposed)
+    assert all(Endpoint(host, 1).is_loopback for host in ("localhost", "127.0.0.2", "::1"))
 
 
 def test_what_is_printed_can_be_loaded(tmp_path: Path) -> None:
@@ -88,6 +90,8 @@ def test_what_is_printed_can_be_loaded(tmp_path: Path) -> None:
         ("emitters: {spans: {endpoint: 'a:1'}}", "endpoint must be a URL, not 'a:1'"),
         ("emitters: {spans: {protocol: smoke}}", "protocol cannot be 'smoke'"),
         ("emitters: {spans: {results: [good]}}", "results cannot be 'good'"),
+        ("emitters: {spans: {protocol: grpc}}", "spans needs the key 'endpoint'"),
+        ("receivers: {otlp_grpc: {max_message_mib: 4096}}", "max_message_mib must be at most 2047"),
         ("specs: {paths: []}", "paths must be a text or a list of texts"),
         ("store: {kind: sqlite}", "this version has no store of kind 'sqlite'"),
         ("receivers: {otlp_grpc: {tls: {cert_file: x}}}", "error: tls is not in this version"),
@@ -121,6 +125,19 @@ def test_what_does_nothing_yet_is_a_warning(tmp_path: Path, text: str) -> None:
     assert "warning" in problems
     assert "error" not in problems
     assert config == Config()
+
+
+def test_a_second_document_is_told(tmp_path: Path) -> None:
+    """Half of a configuration must not be ignored."""
+    _, problems = loaded(tmp_path, "queue: {max_mib: 3}\n---\nstore: {kind: memory}\n")
+    assert "spanward.yaml:3:1: error: a configuration is one document" in problems
+
+
+def test_variables_are_taken_as_a_shell_does(tmp_path: Path) -> None:
+    """A default stands for what is unset or empty; what is set but empty is not unset."""
+    text = "admin: {endpoint: '${HOST:-127.0.0.1}:${PORT:-1}${EMPTY}'}"
+    config, told = loaded(tmp_path, text, HOST="", PORT="9", EMPTY="")
+    assert (config.admin, told) == (Endpoint("127.0.0.1", 9), "")
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:

@@ -17,9 +17,10 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import (
     ExportLogsServiceResponse,
 )
 
+from spanward.receive.admission import Admission
 from spanward.receive.grpc import LOGS_SERVICE, TRACE_SERVICE, GrpcDoor
 from spanward.receive.status import logs_response
-from spanward.worker import Answer, Request, Tally
+from spanward.request import Answer, Request, Tally
 from tests.service.world import (
     HERE,
     NEVER_RM,
@@ -37,9 +38,8 @@ from tests.service.world import (
 class Sink:
     """Takes requests in the worker's place: answers them, or lets them wait."""
 
-    def __init__(self, *, has_room: bool = True, answer: Answer | None = None) -> None:
+    def __init__(self, *, answer: Answer | None = None) -> None:
         self.tally = Tally()
-        self.has_room = has_room
         self.answer = answer
         self.taken: list[Request] = []
         self.came = threading.Event()
@@ -51,11 +51,20 @@ class Sink:
             request.answer(self.answer)
 
 
-def at_the_door(sink: Sink, work: Any) -> Any:
+MIB = 1024 * 1024
+
+
+def door_to(sink: Sink, most_requests: int = 10, reading: float = 10) -> GrpcDoor:
+    """A door on a free port for messages of at most 1 MiB."""
+    admission = Admission(most_requests, 4 * MIB, MIB, reading=reading)
+    return GrpcDoor("127.0.0.1:0", 1, admission, sink)
+
+
+def at_the_door(sink: Sink, work: Any, most_requests: int = 10) -> Any:
     """Do blocking work with a door that hands to a sink; what the work gives."""
 
     async def story() -> Any:
-        door = GrpcDoor("127.0.0.1:0", 1, sink)
+        door = door_to(sink, most_requests)
         port = await door.start()
         try:
             return await apart(work, port)
@@ -79,8 +88,8 @@ def test_overload_invites_to_try_again() -> None:
         assert status.code == grpc.StatusCode.UNAVAILABLE.value[0]
         assert RetryInfo.FromString(status.details[0].value) == info
 
-    sink = Sink(has_room=False)
-    at_the_door(sink, work)
+    sink = Sink()
+    at_the_door(sink, work, most_requests=0)
     assert sink.tally.refused["overloaded"] == 1
     assert not sink.taken
 
@@ -131,12 +140,30 @@ def test_the_stream_must_hold_one_message() -> None:
     assert at_the_door(Sink(answer=Answer()), work) == [grpc.StatusCode.INVALID_ARGUMENT] * 2
 
 
+def test_a_message_that_does_not_arrive_gives_its_room_back() -> None:
+    """A sender that opens a call and says nothing is told DEADLINE_EXCEEDED, and retries."""
+
+    async def story() -> None:
+        sink = Sink(answer=Answer())
+        door = door_to(sink, most_requests=1, reading=0.05)
+        port = await door.start()
+        async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as way:
+            method: Any = way.stream_unary
+            silent = method(f"/{TRACE_SERVICE}/Export")()
+            assert await silent.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+        assert sink.tally.refused["slow"] == 1
+        assert await apart(export, port, b"x") == b""
+        await door.stop(0)
+
+    asyncio.run(story())
+
+
 def test_what_was_admitted_is_answered_when_the_door_closes() -> None:
     """A request that waits is finished within the grace time; a caller that left harms nobody."""
 
     async def story() -> None:
         sink = Sink()
-        door = GrpcDoor("127.0.0.1:0", 1, sink)
+        door = door_to(sink)
         port = await door.start()
         sent = asyncio.create_task(apart(export, port, b"x"))
         await apart(sink.came.wait, 5)
@@ -161,6 +188,31 @@ def test_health_is_told_by_service() -> None:
             ]
 
     assert at_the_door(Sink(), work) == [health_pb2.HealthCheckResponse.SERVING] * 3
+
+
+def test_who_watches_health_learns_first_that_the_door_closes() -> None:
+    """NOT_SERVING comes while what was admitted is still being finished."""
+
+    async def story() -> None:
+        sink = Sink()
+        door = door_to(sink)
+        port = await door.start()
+        sent = asyncio.create_task(apart(export, port, b"x"))
+        await apart(sink.came.wait, 5)
+        async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as way:
+            stub = health_pb2_grpc.HealthStub(way)
+            watch = aiter(stub.Watch(health_pb2.HealthCheckRequest(service=TRACE_SERVICE)))
+            first = await anext(watch)
+            assert first.status == health_pb2.HealthCheckResponse.SERVING
+            closing = asyncio.create_task(door.stop(1))
+            second = await anext(watch)
+            assert second.status == health_pb2.HealthCheckResponse.NOT_SERVING
+            assert not sent.done()
+            sink.taken[0].answer(Answer())
+            assert await sent == b""
+        await closing
+
+    asyncio.run(story())
 
 
 def test_metrics_are_not_offered() -> None:

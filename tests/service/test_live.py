@@ -6,10 +6,13 @@ import asyncio
 import json
 import time
 from pathlib import Path
+from typing import Any
 
+import grpc
 import msgspec
 
 from spanward.config import SpanEmitter
+from spanward.receive.grpc import TRACE_SERVICE
 from tests.service.world import (
     HERE,
     NEVER_RM,
@@ -147,6 +150,28 @@ def test_draining_makes_open_verdicts_final(tmp_path: Path) -> None:
     (verdict,) = asyncio.run(story(drain=True))
     assert (verdict["result"], verdict["cause"], verdict["early"]) == ("pass", "shutdown", False)
     assert asyncio.run(story(drain=False)) == []
+
+
+def test_a_stop_has_an_end(tmp_path: Path) -> None:
+    """A sender that opened a call and says nothing costs half the drain time, and no verdict."""
+
+    async def story() -> float:
+        config = msgspec.structs.replace(HERE, jsonl=str(out), drain_timeout=1.0)
+        async with service(NEVER_RM, config, drain=True) as running:
+            await apart(export, running.grpc_port, request(call("ls", 1)))
+            way = grpc.aio.insecure_channel(f"127.0.0.1:{running.grpc_port}")
+            method: Any = way.stream_unary
+            silent = method(f"/{TRACE_SERVICE}/Export")()
+            await silent.wait_for_connection()
+            since = time.perf_counter()
+        took = time.perf_counter() - since
+        await way.close(None)
+        return took
+
+    out = tmp_path / "verdicts.jsonl"
+    assert asyncio.run(story()) < 5
+    (line,) = out.read_text().splitlines()
+    assert json.loads(line)["cause"] == "shutdown"
 
 
 def test_our_own_verdicts_are_dropped_and_nothing_else_is() -> None:

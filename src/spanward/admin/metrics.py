@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from spanward.worker import Worker
 
 _TRANSPORT: Final = "grpc"
+_REFUSALS: Final = ("malformed", "not_one_message", "overloaded", "slow")
 _SPEC_LABELS: Final = ("spec", "operator", "severity")
 _VERDICT_LABELS: Final = ("spec", "operator", "result", "severity")
 
@@ -36,12 +37,14 @@ class ServiceMetrics(Collector):
         worker: Worker,
         tally: VerdictTally,
         outlets: Iterable[Outlet],
+        queue_capacity: int,
     ) -> None:
         self._version = version
         self._specs = {spec.name: spec for spec in specs}
         self._worker = worker
         self._tally = tally
         self._outlets = tuple(outlets)
+        self._queue_capacity = queue_capacity
 
     def collect(self) -> Iterator[Metric]:
         yield from self._of_specs()
@@ -90,7 +93,7 @@ class ServiceMetrics(Collector):
         yield _counter("spans_received", "Spans received.", labels, spans)
         yield _counter("log_records_received", "Log records received.", labels, logs)
         reasons = ("reason",)
-        refused = _sorted(tally.refused, ("malformed", "overloaded"))
+        refused = _sorted(tally.refused, _REFUSALS)
         yield _counter("requests_refused", "Requests refused whole.", reasons, refused)
         rejected = _sorted(tally.rejected, ("trace_id", "span_id", "session_id", "job_id"))
         yield _counter("items_rejected", "Records refused.", reasons, rejected)
@@ -116,7 +119,7 @@ class ServiceMetrics(Collector):
         version = [((self._version,), 1)]
         yield _gauge("build_info", "The version that runs.", ("version",), version)
         yield _figure("queue_length", "Requests that wait.", worker.queue_length)
-        yield _figure("queue_capacity", "Requests that may wait.", worker.capacity)
+        yield _figure("queue_capacity", "Requests that may wait.", self._queue_capacity)
         text = "From the end of the deciding item to its announcement."
         yield _histogram("detection_latency_seconds", text, tally.latency)
         yield _histogram("evaluation_seconds", "Judging one request.", tally.evaluation)

@@ -41,7 +41,7 @@ class AdminServer:
         self.ready = False
         self._host = host
         self._port = port
-        self._hosts = frozenset((*_LOOPBACK, host, *allowed_hosts))
+        self._hosts = frozenset(map(str.lower, (*_LOOPBACK, host, *allowed_hosts)))
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(metrics)
         self._status = status
@@ -65,8 +65,7 @@ class AdminServer:
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        name = request.url.host or ""
-        if name not in self._hosts:
+        if _host(request) not in self._hosts:
             response: web.StreamResponse = web.Response(status=403, text="unknown host\n")
         else:
             try:
@@ -91,3 +90,11 @@ class AdminServer:
 
     async def _tell_status(self, request: web.Request) -> web.Response:
         return web.json_response(self._status())
+
+
+def _host(request: web.Request) -> str:
+    """The host that a request names, without its port; empty when it is no host."""
+    try:
+        return (request.url.host or "").lower()
+    except ValueError:
+        return ""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
+from http.client import HTTPException
 from typing import Final
-from urllib.error import URLError
-from urllib.request import urlopen
+from urllib.request import ProxyHandler, build_opener
 
 import click
 
@@ -17,9 +17,10 @@ _UNHEALTHY: Final = 1
 @click.option("--timeout", default=3.0, show_default=True, help="Seconds to wait for the answer.")
 def command(endpoint: str, timeout: float) -> None:
     """Ask the admin endpoint whether the service is ready. Exits with 0 when it is, else 1."""
+    direct = build_opener(ProxyHandler({}))  # whatever proxy the environment names
     try:
-        with urlopen(f"http://{endpoint}/readyz", timeout=timeout) as answer:
+        with direct.open(f"http://{endpoint}/readyz", timeout=timeout) as answer:
             click.echo(answer.read().decode().strip())
-    except (URLError, OSError) as reason:
+    except (OSError, HTTPException, ValueError) as reason:
         click.echo(f"not ready: {reason}", err=True)
         sys.exit(_UNHEALTHY)

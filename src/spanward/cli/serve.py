@@ -14,7 +14,8 @@ import msgspec
 import yaml
 
 from spanward.app import running
-from spanward.config import DEFAULT_SPECS, Config, as_yaml_object, load_config
+from spanward.cli import logs
+from spanward.config import DEFAULT_SPECS, Config, Endpoint, as_yaml_object, load_config
 from spanward.errors import Problems, render_all
 from spanward.specs.loader import load
 from spanward.specs.spec import Spec
@@ -43,9 +44,7 @@ def command(
     Without --config every default is for this machine alone: gRPC on 127.0.0.1:4317, metrics on
     127.0.0.1:9464, specs from ./specs. Stops in good order on SIGTERM and SIGINT.
     """
-    logging.basicConfig(
-        stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s"
-    )
+    logs.begin()
     problems = Problems()
     config = Config() if config_path is None else load_config(config_path, problems)
     if spec_paths:
@@ -54,7 +53,8 @@ def command(
         click.echo(yaml.safe_dump(as_yaml_object(config), sort_keys=False), nl=False)
         return
     specs = _load_specs(config, problems)
-    sys.stderr.write(render_all(problems.found))
+    if problems.found:
+        click.echo(render_all(problems.found), err=True)
     if problems.errors:
         sys.exit(BAD_CONFIG)
     try:
@@ -80,12 +80,10 @@ async def _serve(config: Config, specs: tuple[Spec, ...], *, drain: bool) -> Non
         loop.add_signal_handler(number, stop.set)
     async with running(config, specs, drain=drain) as service:
         log.info(
-            "ready: %d specs, OTLP/gRPC on %s:%d, metrics on http://%s:%d/metrics",
+            "ready: %d specs, OTLP/gRPC on %s, metrics on http://%s/metrics",
             len(specs),
-            config.grpc.host,
-            service.grpc_port,
-            config.admin.host,
-            service.admin_port,
+            Endpoint(config.grpc.host, service.grpc_port),
+            Endpoint(config.admin.host, service.admin_port),
         )
         await stop.wait()
         log.info("stopping")

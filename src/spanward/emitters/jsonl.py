@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Final, TextIO
+from typing import BinaryIO, Final
+
+import msgspec
 
 from spanward.verdict import Announcement, as_object
 
@@ -20,14 +21,15 @@ class JsonLines:
 
     name = "jsonl"
 
-    def __init__(self, out: TextIO, *, keep_open: bool) -> None:
+    def __init__(self, out: BinaryIO, *, keep_open: bool) -> None:
         self._out = out
         self._keep_open = keep_open
 
     def emit(self, announcements: Sequence[Announcement], at_ns: int) -> bool:
+        time = rfc3339(at_ns)
         for announcement in announcements:
-            line = {**as_object(announcement.verdict), "time": rfc3339(at_ns)}
-            self._out.write(json.dumps(line, ensure_ascii=False) + "\n")
+            line = {**as_object(announcement.verdict), "time": time}
+            self._out.write(msgspec.json.encode(line) + b"\n")
         self._out.flush()
         return True
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from spanward.engine.unit import Turn, Unit
     from spanward.item import Item
 
-_COOL: Final = 60.0
+_COOL: Final = 30.0
 """Seconds after which a quiet session's operator states are given back; its facts stay."""
 
 
@@ -299,7 +299,8 @@ class Lifecycle:
 
     def _end(self, unit: Unit, cause: Cause) -> None:
         self._judge.conclude(unit, cause)
-        unit.cool()
+        if cause is not Cause.END_OF_INPUT:  # then a report is still to be made
+            unit.cool()
 
     def _look_at_job(self, job: Job, now: float) -> None:
         due = job.seen + (self._limits.retain if job.unit.ended else self._limits.idle_timeout)
@@ -318,6 +319,7 @@ class Lifecycle:
                 self._cooling.append((session.seen, session))
                 continue
             session.warm = False
+            session.table.cool()
             for unit in session.units.values():
                 unit.cool()
 

@@ -49,9 +49,11 @@ class Monitor:
         self.folded = True
 
     def drop_states(self) -> None:
-        """Forget the states; the next fold makes them anew."""
+        """Forget the states; the next fold makes them anew. Who decided goes once it was told."""
         self.hopeful = self.fearful = None
         self.folded = False
+        if self.standing is self.announced:
+            self.by = None
 
     @property
     def is_blank(self) -> bool:

@@ -126,6 +126,10 @@ class FactTable:
         if len(self._hashes) > _SMALL and self._live * 2 < len(self._hashes):
             self._compact()
 
+    def cool(self) -> None:
+        """Give back the index by turn; it is made again when it is asked for."""
+        self._turns = None
+
     def _find(self, key: bytes) -> int | None:
         wanted = _hash(key)
         if self._index is not None:

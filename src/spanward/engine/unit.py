@@ -72,6 +72,11 @@ class Unit:
         ``monitor`` is that of the spec, None when there is none yet.
         """
         monitor = monitor or self._monitor(concern.spec, plan)
+        if self.cold:
+            folded = monitor.folded
+            self.ready(plan)
+            if not folded:  # it was made from all facts just now, this one among them
+                return monitor
         if not monitor.fold(concern, fact):
             self.refold({concern.spec}, plan)
         return monitor
@@ -93,7 +98,7 @@ class Unit:
         return found
 
     def ready(self, plan: Plan) -> None:
-        """See to it that every spec of the unit that has facts has its states."""
+        """See to it that every spec of the unit that has facts has its states, in one pass."""
         specs = plan.of_unit[self.kind]
         missing = {
             spec
@@ -102,7 +107,10 @@ class Unit:
             or (spec in self.monitors and not self.monitors[spec].folded)
         }
         if missing:
-            self.refold(missing, plan)
+            concerned = self.concerned(missing, plan)
+            for spec in missing:
+                if concerned[spec] or spec in self.monitors:
+                    self._monitor(spec, plan).refold(plan.specs[spec].operator, concerned[spec])
         self.cold = False
 
     def cool(self) -> None:

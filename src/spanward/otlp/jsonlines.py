@@ -8,10 +8,10 @@ Encoding*).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
-from spanward.item import CUT, Attributes
+from spanward.item import Attributes
 from spanward.otlp.assembly import (
     OWN_SCOPE,
     OWN_SPAN,
@@ -21,20 +21,21 @@ from spanward.otlp.assembly import (
     identifier,
     moment,
 )
+from spanward.otlp.jsonvalues import text, whole_value
 from spanward.otlp.malformed import Unreadable
 from spanward.otlp.record import Batch, EventRecord, Source, SpanRecord
-from spanward.otlp.values import (
-    DEEPEST,
-    TooDeepError,
-    clean,
-    integer_of,
-    parse_json,
-)
+from spanward.otlp.values import TooDeepError, parse_json
 
 _KNOWN: Final = ("resourceSpans", "resourceLogs", "resourceMetrics")
 _HEX: Final = re.compile(r"(?:[0-9a-fA-F]{2})*")
-_SEVERITIES: Final = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")
-_FINITE_NAMES: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
+_UNSIGNED: Final = re.compile(r"[0-9]{1,20}")
+"""As many digits as 64 bits need; a longer text is never handed to ``int``."""
+_LEVELS: Final = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")
+_SEVERITIES: Final = {
+    f"SEVERITY_NUMBER_{level}{step if step > 1 else ''}": 4 * place + step
+    for place, level in enumerate(_LEVELS)
+    for step in (1, 2, 3, 4)
+}
 
 
 def read_line(line: str | bytes, wanted: frozenset[str]) -> Batch:
@@ -43,8 +44,7 @@ def read_line(line: str | bytes, wanted: frozenset[str]) -> Batch:
     Raises ``Unreadable`` when it is not a line of OTLP JSON.
     """
     try:
-        text = line if isinstance(line, str) else line.decode("utf-8-sig")
-        data = parse_json(text)
+        data = parse_json(line if isinstance(line, str) else line.decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise Unreadable("not UTF-8") from None
     except TooDeepError:
@@ -70,25 +70,24 @@ class _Road:
 
     def spans(self, data: dict[str, Any]) -> None:
         for resource in _objects(data, "resourceSpans"):
+            of_resource = self._attributes(_object(resource, "resource"))
             for scope in _objects(resource, "scopeSpans"):
-                source = self._source(resource, scope)
+                source = self._source(scope, of_resource)
                 for span in _objects(scope, "spans"):
                     self._span(source, span)
 
     def logs(self, data: dict[str, Any]) -> None:
         for resource in _objects(data, "resourceLogs"):
+            of_resource = self._attributes(_object(resource, "resource"))
             for scope in _objects(resource, "scopeLogs"):
-                source = self._source(resource, scope)
+                source = self._source(scope, of_resource)
                 for record in _objects(scope, "logRecords"):
                     self._log(source, record)
 
-    def _source(self, resource: dict[str, Any], scope: dict[str, Any]) -> Source:
-        of_scope, of_resource = _object(scope, "scope"), _object(resource, "resource")
+    def _source(self, scope: dict[str, Any], of_resource: Attributes) -> Source:
+        said = _object(scope, "scope")
         return Source(
-            _text(of_scope, "name"),
-            _text(of_scope, "version"),
-            self._attributes(of_scope),
-            self._attributes(of_resource),
+            _text(said, "name"), _text(said, "version"), self._attributes(said), of_resource
         )
 
     def _span(self, source: Source, span: dict[str, Any]) -> None:
@@ -127,7 +126,7 @@ class _Road:
             "observed": _integer(record, "observedTimeUnixNano"),
             "severity": _severity(record.get("severityNumber")),
             "severity_text": _text(record, "severityText"),
-            "body": _whole_value(record.get("body")),
+            "body": whole_value(record.get("body")),
             "attributes": dict(_pairs(record)),
             "flags": _integer(record, "flags"),
             "trace": _bytes(record, "traceId"),
@@ -159,8 +158,7 @@ def _objects(owner: dict[str, Any], key: str) -> list[dict[str, Any]]:
 
 
 def _text(owner: dict[str, Any], key: str) -> str:
-    found = owner.get(key)
-    return clean(found) if isinstance(found, str) else ""
+    return text(owner.get(key))
 
 
 def _bytes(owner: dict[str, Any], key: str) -> bytes:
@@ -173,29 +171,24 @@ def _bytes(owner: dict[str, Any], key: str) -> bytes:
 def _integer(owner: dict[str, Any], key: str) -> int:
     """An unsigned integer, as a number or as text; 0 for anything else."""
     found = owner.get(key)
-    if (
-        isinstance(found, str)
-        and found.isascii()
-        and found.isdigit()
-        and len(found) <= len(str(2**64))
-    ):
-        return int(found)
-    return found if isinstance(found, int) and not isinstance(found, bool) and found > 0 else 0
+    if isinstance(found, str):
+        return int(found) if _UNSIGNED.fullmatch(found) else 0
+    return max(_whole(found), 0)
+
+
+def _whole(number: Any) -> int:
+    """An integer, also where a writer made a float of it; 0 for anything else."""
+    if isinstance(number, float):
+        return int(number) if number.is_integer() else 0
+    return number if isinstance(number, int) and not isinstance(number, bool) else 0
 
 
 def _status(code: Any) -> int:
-    if code == "STATUS_CODE_ERROR":
-        return STATUS_ERROR
-    return code if isinstance(code, int) else 0
+    return STATUS_ERROR if code == "STATUS_CODE_ERROR" else _whole(code)
 
 
 def _severity(number: Any) -> int:
-    if not isinstance(number, str):
-        return number if isinstance(number, int) else 0
-    name = number.removeprefix("SEVERITY_NUMBER_")
-    level = name.rstrip("234")
-    step = int(name[len(level) :] or 1)
-    return _SEVERITIES.index(level) * 4 + step if level in _SEVERITIES else 0
+    return _SEVERITIES.get(number, 0) if isinstance(number, str) else _whole(number)
 
 
 def _pairs(
@@ -205,55 +198,6 @@ def _pairs(
     for attribute in _objects(owner, "attributes"):
         name = _text(attribute, "key")
         if wanted is None or name in wanted:
-            value = _whole_value(attribute.get("value"))
+            value = whole_value(attribute.get("value"))
             if value is not None:
                 yield name, value
-
-
-def _whole_value(value: Any) -> Any:
-    try:
-        return _value(value, DEEPEST)
-    except TooDeepError:
-        return CUT
-
-
-def _value(value: Any, levels: int) -> Any:
-    """The value of an AnyValue; None for an empty one, CUT for what it may not hold."""
-    if not isinstance(value, dict):
-        return None
-    for kind, read in _KINDS.items():
-        if value.get(kind) is not None:
-            return read(value[kind], levels)
-    return None
-
-
-def _double(value: Any) -> Any:
-    if isinstance(value, str):
-        return _FINITE_NAMES.get(value, CUT)
-    return float(value) if isinstance(value, int | float) else CUT
-
-
-def _array(value: Any, levels: int) -> list[Any]:
-    return [_value(each, levels - 1) for each in _elements(value, levels)]
-
-
-def _elements(value: Any, levels: int) -> list[dict[str, Any]]:
-    if levels == 0:
-        raise TooDeepError("nested too deep")
-    return _objects(value, "values") if isinstance(value, dict) else []
-
-
-def _mapping(value: Any, levels: int) -> dict[str, Any]:
-    pairs = _elements(value, levels)
-    return {_text(pair, "key"): _value(pair.get("value"), levels - 1) for pair in pairs}
-
-
-_KINDS: Final[dict[str, Callable[[Any, int], Any]]] = {
-    "stringValue": lambda value, _: clean(value) if isinstance(value, str) else CUT,
-    "boolValue": lambda value, _: value if isinstance(value, bool) else CUT,
-    "intValue": lambda value, _: integer_of(value),
-    "doubleValue": lambda value, _: _double(value),
-    "arrayValue": _array,
-    "kvlistValue": _mapping,
-    "bytesValue": lambda value, _: value if isinstance(value, str) else CUT,
-}

@@ -15,8 +15,6 @@ from typing import Any, Final
 
 import msgspec
 
-from spanward.item import CUT
-
 DEEPEST: Final = 32
 """Levels of lists and mappings in an attribute: what protobuf's own limit of 100 nested messages
 leaves of them, three messages a level."""
@@ -28,7 +26,11 @@ INT64_MAX: Final = 2**63 - 1
 INT64_MIN: Final = -(2**63)
 
 
-class TooDeepError(ValueError):
+class UnfitError(ValueError):
+    """A value that cannot be taken whole."""
+
+
+class TooDeepError(UnfitError):
     """A value that is nested too deep to be read."""
 
 
@@ -46,6 +48,8 @@ def _integer(digits: str) -> int | str:
     return int(digits) if len(digits) <= MOST_DIGITS else digits
 
 
+_DECIMAL: Final = re.compile(r"-?[0-9]{1,19}")
+"""As many digits as 64 bits need; a longer text is never handed to ``int``."""
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 _decode_plain_json: Final = msgspec.json.Decoder().decode
 _decode_json: Final = json.JSONDecoder(parse_int=_integer, strict=False).decode
@@ -73,7 +77,7 @@ def json_arguments(text: str) -> Any:
     ``DEEPEST_ARGUMENTS``.
     """
     if len(text) <= MOST_DIGITS and text.count("[") + text.count("{") <= DEEPEST_ARGUMENTS:
-        with contextlib.suppress(msgspec.MsgspecError):
+        with contextlib.suppress(msgspec.MsgspecError, UnicodeEncodeError):
             return _decode_plain_json(text)
     return bounded(parse_json(text), DEEPEST_ARGUMENTS)
 
@@ -91,15 +95,14 @@ def bounded(value: Any, levels: int) -> Any:
     return {clean(key): bounded(each, levels - 1) for key, each in value.items()}
 
 
-def integer_of(value: Any) -> Any:
-    """A 64-bit integer from a number or decimal text; CUT for anything else."""
-    if isinstance(value, str):
-        try:
-            value = int(value) if len(value) < len(str(INT64_MIN)) + 1 else None
-        except ValueError:
-            return CUT
+def integer_of(value: Any) -> int:
+    """A 64-bit integer from a number or decimal text. Raises ``UnfitError`` for anything else."""
+    if isinstance(value, str) and _DECIMAL.fullmatch(value):
+        value = int(value)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool):
-        return CUT
-    return value if INT64_MIN <= value <= INT64_MAX else CUT
+        raise UnfitError("not an integer")
+    if not INT64_MIN <= value <= INT64_MAX:
+        raise UnfitError("not an integer of 64 bits")
+    return value

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from google.protobuf.message import DecodeError
 
-from spanward.item import CUT, Attributes
+from spanward.item import Attributes
 from spanward.otlp import view
 from spanward.otlp.assembly import (
     OWN_SCOPE,
@@ -19,20 +19,20 @@ from spanward.otlp.assembly import (
 )
 from spanward.otlp.malformed import Malformed
 from spanward.otlp.record import Batch, EventRecord, Source, SpanRecord
-from spanward.otlp.values import DEEPEST, INT64_MAX, TooDeepError, as_text
+from spanward.otlp.values import INT64_MAX
+from spanward.otlp.wirevalues import attribute, everything, has_none_of, text, whole_value
 
 _MOST_KNOWN: Final = 8192
 """Attributes remembered, wanted or not. What repeats comes back soon after it is forgotten."""
 _LONGEST_KNOWN: Final = 256
 """Bytes of an attribute that is remembered; longer ones seldom repeat."""
 _MOST_SOURCES: Final = 256
-"""Pairs of resource and scope remembered."""
+"""Resources remembered, and scopes."""
+_LONGEST_SOURCE: Final = 16 * 1024
+"""Bytes of a resource or scope that is remembered; a bound on their number alone would let the
+memory grow with what a sender puts there."""
 
-_KEY_FIRST: Final = 0x0A
-"""The tag of field 1 (``key``) as a length and bytes: how every encoder begins a KeyValue."""
-_ONE_BYTE: Final = 0x80
-"""Lengths below this take one byte."""
-
+_Read = TypeVar("_Read")
 _Attribute = tuple[str, Any]
 _UNWANTED: Final[_Attribute] = ("", None)
 
@@ -40,23 +40,26 @@ _UNWANTED: Final[_Attribute] = ("", None)
 class WireReader:
     """Decodes requests for those who want some attributes: ``wanted`` are their names.
 
-    Keeps bounded memories of what it has decoded, for attributes mostly repeat. Not safe for use
-    by several threads.
+    Keeps memories of what it has decoded, for attributes mostly repeat; they are bounded in number
+    and in size. What was decoded once may stand in many records, so nobody changes it. Not safe
+    for use by several threads.
     """
 
     def __init__(self, wanted: frozenset[str]) -> None:
         self._wanted = wanted
         self._wanted_keys = frozenset(name.encode() for name in wanted)
         self._known: dict[bytes, _Attribute] = {}
-        self._sources: dict[tuple[bytes, bytes], Source] = {}
+        self._resources: dict[bytes, Attributes] = {}
+        self._scopes: dict[bytes, tuple[str, str, Attributes]] = {}
 
     def traces(self, data: bytes) -> Batch:
         """The spans of an ``ExportTraceServiceRequest``. Raises ``Malformed``."""
         assembly = Assembly()
         try:
             for resource in view.parse_traces(data).resource_spans:
+                of_resource = self._resource(resource.resource)
                 for scope in resource.scope_spans:
-                    source = self._source(resource.resource, scope.scope)
+                    source = Source(*self._scope(scope.scope), of_resource)
                     self._spans(assembly, source, scope.spans)
         except DecodeError as error:
             raise Malformed(str(error)) from None
@@ -67,8 +70,9 @@ class WireReader:
         assembly = Assembly()
         try:
             for resource in view.parse_logs(data).resource_logs:
+                of_resource = self._resource(resource.resource)
                 for scope in resource.scope_logs:
-                    source = self._source(resource.resource, scope.scope)
+                    source = Source(*self._scope(scope.scope), of_resource)
                     for record in scope.log_records:
                         self._log(assembly, source, record)
         except DecodeError as error:
@@ -101,14 +105,14 @@ class WireReader:
                     start,
                     max(start, end),
                     span.status.code == STATUS_ERROR,
-                    (_everything if own else self._attributes)(span.attributes),
+                    (everything if own else self._attributes)(span.attributes),
                     tuple(map(self._event, events)) if events else (),
                 )
             )
 
     def _event(self, event: Any) -> EventRecord:
         time = moment(event.time_unix_nano)
-        return EventRecord(_text(event.name), time, self._attributes(event.attributes))
+        return EventRecord(text(event.name), time, self._attributes(event.attributes))
 
     def _log(self, assembly: Assembly, source: Source, record: Any) -> None:
         if record.dropped_attributes_count:
@@ -117,118 +121,59 @@ class WireReader:
             "time": record.time_unix_nano,
             "observed": record.observed_time_unix_nano,
             "severity": record.severity_number,
-            "severity_text": _text(record.severity_text),
-            "body": _whole_value(record.body),
-            "attributes": _everything(record.attributes),
+            "severity_text": text(record.severity_text),
+            "body": whole_value(record.body),
+            "attributes": everything(record.attributes),
             "flags": record.flags,
             "trace": record.trace_id,
             "span": record.span_id,
-            "event_name": _text(record.event_name),
+            "event_name": text(record.event_name),
         }
         assembly.log(source, said, self._wanted)
 
-    def _source(self, resource: bytes, scope: bytes) -> Source:
-        source = self._sources.get((resource, scope))
-        if source is not None:
-            return source
-        read = view.parse_scope(scope)
-        source = Source(
-            _text(read.name),
-            _text(read.version),
-            self._attributes(read.attributes),
-            self._attributes(view.parse_resource(resource).attributes),
-        )
-        if len(self._sources) >= _MOST_SOURCES:
-            self._sources.clear()
-        self._sources[resource, scope] = source
-        return source
+    def _resource(self, raw: bytes) -> Attributes:
+        """The wanted attributes of a resource: read once for all its scopes, however many."""
+        found = self._resources.get(raw)
+        if found is None:
+            found = self._attributes(view.parse_resource(raw).attributes)
+            if len(raw) <= _LONGEST_SOURCE:
+                _remember(self._resources, raw, found, _MOST_SOURCES)
+        return found
+
+    def _scope(self, raw: bytes) -> tuple[str, str, Attributes]:
+        """Name, version and wanted attributes of a scope."""
+        found = self._scopes.get(raw)
+        if found is None:
+            read = view.parse_scope(raw)
+            found = (text(read.name), text(read.version), self._attributes(read.attributes))
+            if len(raw) <= _LONGEST_SOURCE:
+                _remember(self._scopes, raw, found, _MOST_SOURCES)
+        return found
 
     def _attributes(self, raw_attributes: Any) -> Attributes:
         """The wanted ones of some raw attributes; a key that stands twice has its last value."""
         found: Attributes = {}
         known = self._known
         for raw in raw_attributes:
-            attribute = known.get(raw)
-            if attribute is None:
-                attribute = self._read(raw)
-            if attribute is not _UNWANTED:
-                found[attribute[0]] = attribute[1]
+            pair = known.get(raw)
+            if pair is None:
+                pair = self._read(raw)
+            if pair is not _UNWANTED:
+                found[pair[0]] = pair[1]
         return found
 
     def _read(self, raw: bytes) -> _Attribute:
-        key = _visible_key(raw)
-        if key is None or key in self._wanted_keys:
-            attribute = _decode(raw)
-            if attribute[0] not in self._wanted or attribute[1] is None:
-                attribute = _UNWANTED
-        else:
-            attribute = _UNWANTED
+        found = _UNWANTED
+        if not has_none_of(self._wanted_keys, raw):
+            found = attribute(raw)
+            if found[0] not in self._wanted or found[1] is None:
+                found = _UNWANTED
         if len(raw) <= _LONGEST_KNOWN:
-            if len(self._known) >= _MOST_KNOWN:
-                self._known.clear()
-            self._known[raw] = attribute
-        return attribute
+            _remember(self._known, raw, found, _MOST_KNOWN)
+        return found
 
 
-def _visible_key(raw: bytes) -> bytes | None:
-    """The key of an attribute where it can be seen without parsing; None where it cannot."""
-    if len(raw) > 1 and raw[0] == _KEY_FIRST and raw[1] < _ONE_BYTE:
-        return raw[2 : 2 + raw[1]]
-    return None
-
-
-def _text(raw: bytes) -> str:
-    return raw.decode("utf-8", "replace")
-
-
-def _everything(raw_attributes: Any) -> Attributes:
-    pairs = map(_decode, raw_attributes)
-    return {name: value for name, value in pairs if value is not None}
-
-
-def _decode(raw: bytes) -> _Attribute:
-    """Name and value; CUT for a value that is no message, or is nested too deep."""
-    try:
-        attribute = view.parse_attribute(raw)
-        value = attribute.value
-        if value.WhichOneof("value") == "string_value":  # nearly all are
-            return attribute.key.decode("utf-8", "replace"), _text(value.string_value)
-        return _text(attribute.key), _value(value, DEEPEST)
-    except (DecodeError, TooDeepError):
-        return _text(_visible_key(raw) or b""), CUT
-
-
-def _whole_value(raw: bytes) -> Any:
-    try:
-        return _value(view.parse_value(raw), DEEPEST)
-    except (DecodeError, TooDeepError):
-        return CUT
-
-
-def _value(value: Any, levels: int) -> Any:
-    """The value of an AnyValue; None for an empty one."""
-    match value.WhichOneof("value"):
-        case "string_value":
-            return _text(value.string_value)
-        case "int_value":
-            return value.int_value
-        case "bool_value":
-            return value.bool_value
-        case "double_value":
-            return value.double_value
-        case "bytes_value":
-            return as_text(value.bytes_value)
-        case "array_value":
-            _go_deeper(levels)
-            return [_value(each, levels - 1) for each in value.array_value.values]
-        case "kvlist_value":
-            _go_deeper(levels)
-            pairs = value.kvlist_value.values
-            return {_text(pair.key): _value(pair.value, levels - 1) for pair in pairs}
-        case _:
-            return None
-
-
-def _go_deeper(levels: int) -> None:
-    if levels == 0:
-        raise TooDeepError("nested too deep")
+def _remember(memory: dict[bytes, _Read], raw: bytes, read: _Read, most: int) -> None:
+    if len(memory) >= most:
+        memory.clear()
+    memory[raw] = read

@@ -1,7 +1,7 @@
-"""The service's configuration: a YAML file, checked as strictly as specs are.
+"""The configuration file: YAML, checked as strictly as specs are, all mistakes at once.
 
-Every default works on loopback without a file. ``${VAR}`` and ``${VAR:-default}`` stand for
-environment variables in any value. What this version cannot do yet is said so, not ignored.
+``${VAR}`` and ``${VAR:-default}`` stand for environment variables in any value. What this version
+cannot do yet is said so, not ignored.
 """
 
 from __future__ import annotations
@@ -16,61 +16,21 @@ from typing import Any, Final
 import msgspec
 
 from spanward import expect
+from spanward.config.environment import expanded
+from spanward.config.values import SECONDS, Config, Endpoint, SpanEmitter
 from spanward.emitters.spans import PROTOCOLS
 from spanward.engine.limits import Limits
 from spanward.errors import Problems
-from spanward.node import Entry, Mapping, Node, Scalar, Sequence
+from spanward.node import Entry, Mapping, Node, Scalar
 from spanward.specs.files import sources
 from spanward.specs.yaml import read
 from spanward.verdict import Result
 
-
-class Endpoint(msgspec.Struct, frozen=True):
-    """A host and a port; port 0 is any that is free."""
-
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
-
-    @property
-    def is_loopback(self) -> bool:
-        """Whether only this machine can reach it."""
-        return self.host in ("localhost", "::1") or self.host.startswith("127.")
-
-
-class SpanEmitter(msgspec.Struct, frozen=True):
-    """Where verdict spans go."""
-
-    endpoint: str
-    protocol: str = "grpc"
-    results: tuple[str, ...] = ("fail", "unknown", "pass")
-
-
-class Config(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole configuration, with defaults. Times are seconds."""
-
-    grpc: Endpoint = Endpoint("127.0.0.1", 4317)
-    max_message_mib: int = 64
-    admin: Endpoint = Endpoint("127.0.0.1", 9464)
-    allowed_hosts: tuple[str, ...] = ()
-    specs: tuple[Path, ...] = ()
-    limits: Limits = Limits()
-    spans: SpanEmitter | None = None
-    jsonl: str | None = None
-    max_requests: int = 1000
-    max_queue_mib: int = 256
-    drain_timeout: float = 10.0
-
-
-DEFAULT_SPECS: Final = Path("specs")
-
-_VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
-_SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _ENDPOINT: Final = re.compile(r"(?:\[([^\]]+)\]|([^:\[\]]+)):(\d{1,5})")
 _MOST_PORT: Final = 65535
+_MOST_MESSAGE_MIB: Final = 2047
+"""gRPC knows lengths of 31 bits."""
 
 Read = Callable[[Node, str, Problems], Any]
 
@@ -85,11 +45,13 @@ def load_config(
     documents = [node for source in sources([path], problems) for node in read(source, problems)]
     if problems.errors or not documents:
         return Config()
+    for more in documents[1:]:
+        problems.error(more.place, "a configuration is one document", "remove the line ---")
     top = expect.mapping(documents[0], "the configuration", problems)
     if top is None:
         return Config()
     found: dict[str, Any] = {}
-    _walk(_expanded(top, environment, problems), _SCHEMA, "the configuration", found, problems)
+    _walk(expanded(top, environment, problems), _SCHEMA, "the configuration", found, problems)
     if problems.errors:
         return Config()
     limits = {key: found.pop(key) for key in Limits.__struct_fields__ if key in found}
@@ -103,35 +65,6 @@ def load_config(
     return Config(limits=Limits(**limits), **found)
 
 
-def _expanded(node: Mapping, environment: AbstractMapping[str, str], problems: Problems) -> Mapping:
-    entries = (
-        msgspec.structs.replace(entry, value=_expand(entry.value, environment, problems))
-        for entry in node.entries
-    )
-    return msgspec.structs.replace(node, entries=tuple(entries))
-
-
-def _expand(node: Node, environment: AbstractMapping[str, str], problems: Problems) -> Node:
-    if isinstance(node, Mapping):
-        return _expanded(node, environment, problems)
-    if isinstance(node, Sequence):
-        items = tuple(_expand(item, environment, problems) for item in node.items)
-        return msgspec.structs.replace(node, items=items)
-    if not isinstance(node.value, str) or "${" not in node.value:
-        return node
-
-    def value_of(found: re.Match[str]) -> str:
-        value: str | None = environment.get(found[1]) or found[2]
-        if value is None:
-            hint = f"write ${{{found[1]}:-default}} for a default"
-            problems.error(node.place, f"the environment variable {found[1]} is not set", hint)
-        return value or ""
-
-    text = _VARIABLE.sub(value_of, node.value)
-    number = int(text) if text.isascii() and text.isdigit() else text
-    return msgspec.structs.replace(node, value=number, text=text)
-
-
 def _walk(
     node: Mapping, schema: dict[str, Any], what: str, found: dict[str, Any], problems: Problems
 ) -> None:
@@ -141,6 +74,8 @@ def _walk(
         if isinstance(rule, dict):
             inner = expect.mapping(entry.value, entry.key, problems)
             if inner is not None:
+                if entry.key == "spans":  # there is no default for where verdicts go
+                    expect.required(inner, "endpoint", entry.key, entry.place, problems)
                 _walk(inner, rule, entry.key, found, problems)
         elif rule is not None:
             _apply(entry, rule, found, problems)
@@ -189,11 +124,19 @@ def _duration(node: Node, what: str, problems: Problems) -> float | None:
             node.place, f"{what} must be a duration, not {shown}", "as in 500ms, 10s, 30m, 7d"
         )
         return None
-    return 0.0 if found is None else float(found[1]) * _SECONDS[found[2]]
+    return 0.0 if found is None else float(found[1]) * SECONDS[found[2]]
 
 
 def _positive(node: Node, what: str, problems: Problems) -> int | None:
     return expect.integer(node, what, 1, problems)
+
+
+def _message_mib(node: Node, what: str, problems: Problems) -> int | None:
+    found = _positive(node, what, problems)
+    if found is not None and found > _MOST_MESSAGE_MIB:
+        problems.error(node.place, f"{what} must be at most {_MOST_MESSAGE_MIB}, not {found}")
+        return None
+    return found
 
 
 def _paths(node: Node, what: str, problems: Problems) -> tuple[Path, ...] | None:
@@ -243,7 +186,7 @@ _SCHEMA: Final[dict[str, Any]] = {
     "receivers": {
         "otlp_grpc": {
             "endpoint": _Rule(_endpoint, "grpc"),
-            "max_message_mib": _Rule(_positive, "max_message_mib"),
+            "max_message_mib": _Rule(_message_mib, "max_message_mib"),
             "tls": _NO_TLS,
             "bearer_token_file": _NO_TLS,
             "max_connection_age": _later(_NOT_YET, matters=True),
@@ -282,41 +225,3 @@ _SCHEMA: Final[dict[str, Any]] = {
     "drain_timeout": _Rule(_duration, "drain_timeout"),
 }
 """The keys of the file: a mapping of keys, or how a value is read."""
-
-
-def as_yaml_object(config: Config) -> dict[str, Any]:
-    """A configuration in the shape of the file, for ``--print-config``."""
-    limits = config.limits
-    spans = None if config.spans is None else msgspec.to_builtins(config.spans)
-    emitters = {
-        "spans": spans,
-        "jsonl": None if config.jsonl is None else {"path": config.jsonl},
-    }
-    return {
-        "receivers": {
-            "otlp_grpc": {
-                "endpoint": str(config.grpc),
-                "max_message_mib": config.max_message_mib,
-            }
-        },
-        "specs": {"paths": [str(path) for path in config.specs or (DEFAULT_SPECS,)]},
-        "sessions": {
-            "idle_timeout": _as_duration(limits.idle_timeout),
-            "settle": _as_duration(limits.settle),
-            "retain": _as_duration(limits.retain),
-            "max_open": limits.max_open,
-            "max_facts": limits.max_facts,
-        },
-        "store": {"kind": "memory"},
-        "emitters": {name: value for name, value in emitters.items() if value is not None},
-        "admin": {"endpoint": str(config.admin), "allowed_hosts": list(config.allowed_hosts)},
-        "queue": {"max_requests": config.max_requests, "max_mib": config.max_queue_mib},
-        "drain_timeout": _as_duration(config.drain_timeout),
-    }
-
-
-def _as_duration(seconds: float) -> str:
-    for unit in ("d", "h", "m", "s"):
-        if seconds >= _SECONDS[unit] and seconds % _SECONDS[unit] == 0:
-            return f"{seconds / _SECONDS[unit]:.0f}{unit}"
-    return f"{seconds * 1000:.0f}ms"

@@ -1,0 +1,60 @@
+"""What ``/status`` tells: what runs, since when, where, and how it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import spanward
+
+if TYPE_CHECKING:
+    from spanward.specs.spec import Spec
+    from spanward.worker import Worker
+
+
+class Status:
+    """``tell`` gives the JSON object. ``endpoints`` (host:port by name) are set once open.
+
+    ``uptime`` gives seconds.
+    """
+
+    def __init__(self, specs: Iterable[Spec], worker: Worker, uptime: Callable[[], float]) -> None:
+        self.endpoints: dict[str, str] = {}
+        self._worker = worker
+        self._uptime = uptime
+        self._specs = [
+            {
+                "name": spec.name,
+                "operator": spec.operator_name,
+                "unit": spec.unit,
+                "severity": spec.severity,
+                "sha256": spec.sha256,
+            }
+            for spec in specs
+        ]
+
+    def tell(self) -> dict[str, Any]:
+        """Everything as it is now; gauges as they were at the worker's last look."""
+        worker = self._worker
+        return {
+            "version": spanward.__version__,
+            "uptime_seconds": round(self._uptime(), 3),
+            "endpoints": self.endpoints,
+            "specs": self._specs,
+            "sessions_active": worker.gauges.sessions_active,
+            "units_open": worker.gauges.units_open,
+            "queue_length": worker.queue_length,
+            "counters": self._counters(),
+        }
+
+    def _counters(self) -> dict[str, Any]:
+        tally, counters = self._worker.tally, self._worker.counters
+        return {
+            "received": dict(tally.received),
+            "requests_refused": dict(tally.refused),
+            "items_rejected": dict(tally.rejected),
+            "items": dict(counters.items),
+            "own_verdicts": tally.own_verdicts,
+            "violations": sum(counters.violations),
+            "evaluation_errors": counters.errors + tally.failures,
+        }

@@ -1,0 +1,99 @@
+"""The service's configuration: its values, and how they are printed.
+
+Every default works on loopback, without a file.
+"""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from spanward.engine.limits import Limits
+
+
+class Endpoint(msgspec.Struct, frozen=True):
+    """A host and a port; port 0 is any that is free."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can reach it; a name other than ``localhost`` may be any's."""
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
+
+
+class SpanEmitter(msgspec.Struct, frozen=True):
+    """Where verdict spans go."""
+
+    endpoint: str
+    protocol: str = "grpc"
+    results: tuple[str, ...] = ("fail", "unknown", "pass")
+
+
+class Config(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole configuration, with defaults. Times are seconds."""
+
+    grpc: Endpoint = Endpoint("127.0.0.1", 4317)
+    max_message_mib: int = 64
+    admin: Endpoint = Endpoint("127.0.0.1", 9464)
+    allowed_hosts: tuple[str, ...] = ()
+    specs: tuple[Path, ...] = ()
+    limits: Limits = Limits()
+    spans: SpanEmitter | None = None
+    jsonl: str | None = None
+    max_requests: int = 1000
+    max_queue_mib: int = 256
+    drain_timeout: float = 10.0
+
+
+DEFAULT_SPECS: Final = Path("specs")
+SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+"""The units in which durations are written."""
+
+
+def as_yaml_object(config: Config) -> dict[str, Any]:
+    """A configuration in the shape of the file, for ``--print-config``."""
+    limits = config.limits
+    spans = None if config.spans is None else msgspec.to_builtins(config.spans)
+    emitters = {
+        "spans": spans,
+        "jsonl": None if config.jsonl is None else {"path": config.jsonl},
+    }
+    return {
+        "receivers": {
+            "otlp_grpc": {
+                "endpoint": str(config.grpc),
+                "max_message_mib": config.max_message_mib,
+            }
+        },
+        "specs": {"paths": [str(path) for path in config.specs or (DEFAULT_SPECS,)]},
+        "sessions": {
+            "idle_timeout": _as_duration(limits.idle_timeout),
+            "settle": _as_duration(limits.settle),
+            "retain": _as_duration(limits.retain),
+            "max_open": limits.max_open,
+            "max_facts": limits.max_facts,
+        },
+        "store": {"kind": "memory"},
+        "emitters": {name: value for name, value in emitters.items() if value is not None},
+        "admin": {"endpoint": str(config.admin), "allowed_hosts": list(config.allowed_hosts)},
+        "queue": {"max_requests": config.max_requests, "max_mib": config.max_queue_mib},
+        "drain_timeout": _as_duration(config.drain_timeout),
+    }
+
+
+def _as_duration(seconds: float) -> str:
+    for unit in ("d", "h", "m", "s"):
+        if seconds >= SECONDS[unit] and seconds % SECONDS[unit] == 0:
+            return f"{seconds / SECONDS[unit]:.0f}{unit}"
+    return f"{seconds * 1000:.0f}ms"

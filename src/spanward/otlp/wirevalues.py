@@ -1,0 +1,129 @@
+"""Attribute values on the wire become ours: KeyValue and AnyValue, raw or as the view has them.
+
+Source: opentelemetry-proto, common, and the protobuf wire format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from google.protobuf.message import DecodeError
+
+from spanward.item import CUT, Attributes
+from spanward.otlp import view
+from spanward.otlp.values import DEEPEST, TooDeepError, as_text
+
+_KEY: Final = 0x0A
+"""The tag of a KeyValue's field 1, ``key``, as a length and bytes."""
+_VALUE: Final = 0x12
+"""The tag of its field 2, ``value``."""
+_MORE: Final = 0x80
+"""The bit of a length's byte that says that another byte follows."""
+_LONGEST_LENGTH: Final = 5
+"""Bytes of a length that fits 32 bits."""
+
+
+def text(raw: bytes) -> str:
+    """The text of some bytes; what is no UTF-8 is replaced, so that it loses nothing else."""
+    return raw.decode("utf-8", "replace")
+
+
+def has_none_of(keys: frozenset[bytes], raw: bytes) -> bool:
+    """Whether a KeyValue surely has none of some keys, as far as can be seen without parsing.
+
+    Surely: it is one short key and then one value, as every encoder writes it, so that no second
+    key follows, which would be the one that counts.
+    """
+    size = len(raw)
+    if size < 2 or raw[0] != _KEY or raw[1] >= _MORE:  # noqa: PLR2004 (a tag and a length)
+        return False
+    end = 2 + raw[1]
+    if raw[2:end] in keys or end + 2 > size or raw[end] != _VALUE:
+        return False
+    low, rest = raw[end + 1], size - end - 2
+    if low < _MORE:
+        return low == rest
+    if rest and raw[end + 2] < _MORE:  # most are this short, and _length takes twice the time
+        return low - _MORE + raw[end + 2] * _MORE == rest - 1
+    length, start = _length(raw, end + 1)
+    return start + length == size
+
+
+def attribute(raw: bytes) -> tuple[str, Any]:
+    """Name and value of a KeyValue: None for an empty one, CUT for one that cannot be read.
+
+    Where nothing of it can be parsed, the name is the key that it begins with, or empty.
+    """
+    try:
+        read = view.parse_attribute(raw)
+    except DecodeError:
+        return text(_first_key(raw)), CUT
+    value = read.value
+    if value.WhichOneof("value") == "string_value":  # nearly all are
+        return text(read.key), text(value.string_value)
+    try:
+        return text(read.key), _value(value, DEEPEST)
+    except TooDeepError:
+        return text(read.key), CUT
+
+
+def everything(raw_attributes: Iterable[bytes]) -> Attributes:
+    """All attributes that have a value; a key that stands twice has its last one."""
+    pairs = map(attribute, raw_attributes)
+    return {name: value for name, value in pairs if value is not None}
+
+
+def whole_value(raw: bytes) -> Any:
+    """The value of an AnyValue: None for an empty one, CUT for one that cannot be read."""
+    try:
+        return _value(view.parse_value(raw), DEEPEST)
+    except (DecodeError, TooDeepError):
+        return CUT
+
+
+def _first_key(raw: bytes) -> bytes:
+    if raw[:1] != bytes([_KEY]):
+        return b""
+    length, start = _length(raw, 1)
+    return raw[start : start + length] if start + length <= len(raw) else b""
+
+
+def _length(raw: bytes, start: int) -> tuple[int, int]:
+    """The length that stands at a place, and the place behind it."""
+    length = shift = 0
+    for byte in raw[start : start + _LONGEST_LENGTH]:
+        start += 1
+        length |= (byte & ~_MORE) << shift
+        if byte < _MORE:
+            return length, start
+        shift += 7
+    return length, len(raw) + 1
+
+
+def _value(value: Any, levels: int) -> Any:
+    match value.WhichOneof("value"):
+        case "string_value":
+            return text(value.string_value)
+        case "int_value":
+            return value.int_value
+        case "bool_value":
+            return value.bool_value
+        case "double_value":
+            return value.double_value
+        case "bytes_value":
+            return as_text(value.bytes_value)
+        case "array_value":
+            _go_deeper(levels)
+            return [_value(each, levels - 1) for each in value.array_value.values]
+        case "kvlist_value":
+            _go_deeper(levels)
+            pairs = value.kvlist_value.values
+            return {text(pair.key): _value(pair.value, levels - 1) for pair in pairs}
+        case _:
+            return None
+
+
+def _go_deeper(levels: int) -> None:
+    if levels == 0:
+        raise TooDeepError("nested too deep")
