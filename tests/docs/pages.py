@@ -11,14 +11,16 @@ import msgspec
 ROOT: Final = Path(__file__).parents[2]
 """The top of the repository."""
 
-_FENCE: Final = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<text>.*?)^```[ ]*$", re.DOTALL | re.MULTILINE)
+_FENCE: Final = re.compile(
+    r"^```(?P<info>[^\n`]*)\n(?P<text>.*?)^```[ ]*$", re.DOTALL | re.MULTILINE
+)
 _LINK: Final = re.compile(r"\[[^\]]*\]\((?P<target>[^()\s]+)\)")
 _HEADING: Final = re.compile(r"^#{1,6} (?P<words>.+)$", re.MULTILINE)
 _NO_PART_OF_AN_ANCHOR: Final = re.compile(r"[^\w\- ]")
 
 
 class Block(msgspec.Struct, frozen=True):
-    """A fenced block: the page it is on, the line of its fence, what follows the fence, its text."""
+    """A fenced block: its page, the line of its fence, what stands behind the fence, its text."""
 
     page: Path
     line: int

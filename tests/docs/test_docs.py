@@ -1,4 +1,4 @@
-"""What the documentation shows is what the product does, and nothing of the language is left out."""
+"""What the documentation shows is what the product does; nothing of the language is left out."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ EXAMPLES: Final = [example for page in pages() for example in ex.examples(page)]
 
 EXECUTED: Final = (
     ex.SPEC, ex.ITEMS, ex.AFTER_A_GAP, ex.MATCHERS, ex.WRONG, ex.VERDICT, ex.ANNOUNCEMENTS,
-    ex.PROBLEMS, "yaml config", "console",
+    ex.PROBLEMS, "yaml config", "console", "json verdict",
 )  # fmt: skip
 """Kinds of blocks that tests run."""
-FOR_READING: Final = ("sh", "python", "json")
+FOR_READING: Final = ("sh", "python")
 """Kinds of blocks that are for reading only."""
 
 
@@ -125,7 +125,7 @@ def test_every_operator_has_an_example() -> None:
     siblings = {key for keys in SIBLINGS.values() for key in keys}
     assert _below("assert") == {*OPERATORS, *siblings}
     assert _below("within") >= set(_WINDOWS)
-    assert _below("count") == {"match", "min", "max"}
+    assert _below("count") >= {"match", "min", "max"}
     assert _below("from") >= set(SOURCES)
     assert _below("expected_tools") >= {"name", "args", "count"}
 

@@ -102,6 +102,8 @@ class ServiceMetrics(Collector):
         yield _total("late_items", "Reports too late to amend their item.", counters.late)
         yield _total("duplicate_items", "Reports that said nothing new.", counters.duplicates)
         yield _total("amended_items", "Reports that changed their item.", counters.amended)
+        text = "Facts for which a session had no room."
+        yield _total("facts_dropped", text, counters.facts_dropped)
         text = "Records whose sender left attributes out."
         yield _total("incomplete_spans", text, tally.incomplete)
         yield _total("own_verdicts", "Verdict spans that came back.", tally.own_verdicts)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from spanward.item import CLIP, CUT
+from spanward.otlp.values import INT64_MAX, INT64_MIN
 
 if TYPE_CHECKING:
     from spanward.item import Attributes
@@ -90,17 +91,17 @@ def _bounded(identifier: str, reason: str) -> str:
 
 
 def whole(value: Any) -> int | None:
-    """An integer as such; a whole float too; None for anything else."""
-    if value.__class__ is int:
-        return value
+    """An integer of 64 bits as such; a whole float too; None for anything else."""
     if value.__class__ is float and value.is_integer():
+        value = int(value)
+    if value.__class__ is int and INT64_MIN <= value <= INT64_MAX:
         return int(value)
     return None
 
 
 def text(value: Any) -> str | None:
-    """A text as such; None for anything else."""
-    return value if isinstance(value, str) else None
+    """A text as such; None for anything else, and for an empty one: it says nothing."""
+    return value if isinstance(value, str) and value else None
 
 
 def clipped(value: Any) -> str:

@@ -46,6 +46,8 @@ class Hangar:
         kind = _KINDS.get(record.name, SPAN)
         found = fields.columns(attributes)
         found["name"] = fields.text(attributes.get(fields.TOOL_NAME)) or record.name
+        if "name" in found.get("withheld", ()):
+            found["name"] = None
         if kind is EVENT:
             found["name"] = record.name
         elif kind is TOOL_CALL:

@@ -37,21 +37,21 @@ class Reader:
     def reports(self, batch: Batch) -> list[Report]:
         """One report for each record, in their order.
 
-        A record whose ids are too long gives none and is counted in ``batch.rejected``.
+        A record whose ids are too long gives none, or is left out of its span's if it is an event;
+        it is counted in ``batch.rejected``.
         """
         reports = []
         for record in batch.records:
             try:
-                reports.append(self._report(record))
+                reports.append(self._report(record, batch))
             except fields.TooLongError as rejection:
-                rejected = batch.rejected
-                rejected[rejection.reason] = rejected.get(rejection.reason, 0) + 1
+                _reject(batch, rejection)
         return reports
 
-    def _report(self, record: SpanRecord | LogRecord) -> Report:
+    def _report(self, record: SpanRecord | LogRecord, batch: Batch) -> Report:
         dialect = self._reader_of(record)
         if isinstance(record, SpanRecord):
-            return self._span_report(record, dialect)
+            return self._span_report(record, dialect, batch)
         if dialect is None:
             session, items = fields.own_session(record.attributes), _NO_ITEMS
         else:
@@ -59,7 +59,7 @@ class Reader:
             session, items = about.belongs.session, dialect.log(record, about, self._asked)
         return Report(record.trace_id, record.span_id, record.time_ns, session, False, items)
 
-    def _span_report(self, record: SpanRecord, dialect: Dialect | None) -> Report:
+    def _span_report(self, record: SpanRecord, dialect: Dialect | None, batch: Batch) -> Report:
         quiet = dialect is None or dialect.passes_by(record, self._asked)
         if dialect is None or (quiet and not record.events):
             session, items = fields.own_session(record.attributes), _NO_ITEMS
@@ -67,7 +67,10 @@ class Reader:
             about = self._about(record)
             session, items = about.belongs.session, dialect.span(record, about, self._asked)
             for index in range(len(record.events)):
-                items += dialect.event(record, index, about, self._asked)
+                try:
+                    items += dialect.event(record, index, about, self._asked)
+                except fields.TooLongError as rejection:
+                    _reject(batch, rejection)
         return Report(record.trace_id, record.span_id, record.start_ns, session, True, items)
 
     def _about(self, record: SpanRecord | LogRecord) -> About:
@@ -90,3 +93,7 @@ class Reader:
                 self._asked.of(source.resource_attributes),
             )
         return self._outer
+
+
+def _reject(batch: Batch, rejection: fields.TooLongError) -> None:
+    batch.rejected[rejection.reason] = batch.rejected.get(rejection.reason, 0) + 1

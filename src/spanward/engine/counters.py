@@ -10,7 +10,8 @@ class Counters:
 
     ``items`` is by kind, ``sessions_closed`` by reason (``ended idle evicted merged``);
     ``matches`` (items that concern a spec) and ``violations`` are by the number of the spec.
-    ``errors`` counts records that could not be judged.
+    ``facts_dropped`` counts those for which a session had no room, ``errors`` the records that
+    could not be judged.
     """
 
     def __init__(self, specs: int) -> None:
@@ -19,6 +20,7 @@ class Counters:
         self.amended = 0
         self.late = 0
         self.not_an_item = 0
+        self.facts_dropped = 0
         self.sessions_opened = 0
         self.sessions_closed: Counter[str] = Counter()
         self.matches = [0] * specs

@@ -29,6 +29,9 @@ class Deadlines(Generic[T]):
             return heapq.heappop(self._heap)[2]
         return None
 
-    def take_first(self) -> T | None:
-        """The earliest deadline, due or not, removed; None when there is none."""
-        return heapq.heappop(self._heap)[2] if self._heap else None
+    def take_first(self) -> tuple[float, T] | None:
+        """The earliest deadline and when it is due, removed; None when there is none."""
+        if not self._heap:
+            return None
+        due, _, what = heapq.heappop(self._heap)
+        return due, what

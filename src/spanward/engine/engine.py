@@ -6,12 +6,21 @@ are monotonic seconds, given by the caller and never falling. Not safe for sever
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec import structs
 
 from spanward.engine.counters import Counters
 from spanward.engine.deadlines import Deadlines
-from spanward.engine.folding import Folding, moved
-from spanward.engine.identity import call_key, is_call, record_identity
+from spanward.engine.folding import Folding
+from spanward.engine.identity import (
+    call_key,
+    is_call,
+    is_call_key,
+    record_identity,
+    renumbered,
+)
 from spanward.engine.judge import Judge
 from spanward.engine.keep import Keep, identity_of
 from spanward.engine.lifecycle import Lifecycle
@@ -20,7 +29,7 @@ from spanward.engine.registry import Registry
 from spanward.engine.reports import Execution, Placed, overlap, same_record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from spanward.engine.limits import Limits
     from spanward.engine.session import Session
@@ -77,18 +86,14 @@ class Engine:
     def take(self, reports: Iterable[Report], now: float) -> list[Announcement]:
         """Take reports in their order; gives what is announced because of them."""
         for report in reports:
-            try:
-                self._take(report, now)
-            except Exception as fault:  # noqa: BLE001 - input must never stop the worker
-                self.counters.errors += 1
-                self.faults.append(fault)
-        self._folding.refresh(now)
+            self._guarded(partial(self._take, report), now, again=False)
+        self._guarded(self._folding.refresh, now)
         return self._announced()
 
     def advance(self, now: float) -> list[Announcement]:
         """Let time pass; gives what is announced because of it."""
         self._keep.expire(now)
-        self._life.advance(now)
+        self._guarded(self._life.advance, now)
         return self._announced()
 
     def finish(self, cause: Cause, now: float) -> list[Announcement]:
@@ -109,6 +114,18 @@ class Engine:
     def totals(self) -> tuple[int, int]:
         """How many distinct items, of how many sessions, there are among the reports kept."""
         return self._keep.totals()
+
+    def _guarded(self, work: Callable[[float], None], now: float, *, again: bool = True) -> None:
+        """Do work that takes what it works on away first; a fault is noted and the rest done."""
+        while True:
+            try:
+                work(now)
+            except Exception as fault:  # noqa: BLE001 - input must never stop the worker
+                self.counters.errors += 1
+                self.faults.append(fault)
+                if again:
+                    continue
+            return
 
     def _announced(self) -> list[Announcement]:
         announced, self._judge.out = self._judge.out, []
@@ -232,23 +249,24 @@ class Engine:
         """Note where an execution's item is now; its fact, None when no matcher concerns it."""
         call = is_call(item)
         key = call_key(item.call_id or "", execution.number) if call else record_identity(item)
-        execution.placed = Placed(session.name, key, item)
+        execution.placed = Placed(session, key, item)
         answers = self._plan.dispatch.answers(item)
         return self._folding.fact(item, answers, key, session.name) if answers else None
 
-    def _place_again(self, execution: Execution, before: list[Placed], now: float) -> None:
+    def _place_again(self, execution: Execution, placed: list[Placed], now: float) -> None:
         """Take an item into account as its reports make it now, in place of what it was before."""
         self.counters.amended += 1
         item = execution.item
-        home = before[0].session if is_call(item) else item.session
+        before = [old for old in placed if self._is_here(old.session)]
+        home = placed[0].session.name if is_call(item) else item.session
         session = self._life.session(home or self._registry.home(item.trace_id) or "", now)
         fact = self._put(session, execution, item)
         self._see(session, item, now)
         for old in before:
-            self._unsee(old)
-        if any(_elsewhere(old, session.name, item) for old in before):
-            for name in {session.name, *(old.session for old in before)}:
-                self._life.reconcile(self._registry.sessions[name], item, now)
+            self._registry.see(old.session, old.item, times=-1)
+        if any(_elsewhere(old, session, item) for old in before):
+            for each in dict.fromkeys([session, *(old.session for old in before)]):
+                self._life.reconcile(each, item, now)
             self._life.reconcile_jobs({old.item.job for old in before})
         self._life.step(session, item, now)
         self._replace(session, fact, item, before)
@@ -257,24 +275,23 @@ class Engine:
         self, session: Session, fact: Fact | None, item: Item, before: list[Placed]
     ) -> None:
         """Put a fact in the place of those that its item had before."""
-        for old in before[1:]:
-            owner = self._registry.sessions[old.session]
-            self._folding.change(owner, owner.table.get(old.key), None, item)
-        owner = self._registry.sessions[before[0].session]
-        known = owner.table.get(before[0].key)
-        if owner is session:
-            self._folding.change(session, known, fact, item)
-            return
-        self._folding.change(owner, known, None, item)
-        self._folding.change(session, None, fact, item)
+        known = None
+        for old in before:
+            fact_before = old.session.table.get(old.key)
+            if old.session is session and known is None:
+                known = fact_before
+            else:
+                self._folding.change(old.session, fact_before, None, item)
+        self._folding.change(session, known, fact, item)
+
+    def _is_here(self, session: Session) -> bool:
+        """Whether a session has not been dropped since."""
+        return self._registry.sessions.get(session.name) is session
 
     def _see(self, session: Session, item: Item, now: float) -> None:
         self._registry.see(session, item, times=1)
         if item.turn is not None and session.presence.numbered == 1 and session.units:
             self._life.reconcile(session, item, now)  # keys are no longer how turns are known
-
-    def _unsee(self, placed: Placed) -> None:
-        self._registry.see(self._registry.sessions[placed.session], placed.item, times=-1)
 
     # --- sessions found late
 
@@ -282,29 +299,49 @@ class Engine:
         """Move a trace's homeless items from the session they were judged in to another one."""
         old = self._registry.sessions[left]
         executions = self._keep.take_homeless(trace_id)
-        for execution in executions:
-            if execution.placed is not None:
-                self._take_back(execution.placed)
+        for placed in [each.placed for each in executions if each.placed is not None]:
+            self._take_back(placed)
         for fact in [f for f in old.table if f.homeless and f.trace_id == trace_id]:
             self._folding.change(old, fact, None, None)
-            if session.table.get(fact.key) is None:
-                self._folding.change(session, None, moved(fact, session.name), None)
+            self._rehome(fact, session)
         self._registry.recount(old)
         self._registry.recount(session)
         for report in [report for execution in executions for report in execution.reports]:
             self._admit(report, now)
+        self._hand_over(old, session, now)
         self._life.reconcile(old, None, now)
         self._life.reconcile(session, None, now)
         self._life.reconcile_jobs({execution.item.job for execution in executions})
         self._life.drop_if_empty(old)
 
     def _take_back(self, placed: Placed) -> None:
-        session = self._registry.sessions[placed.session]
-        self._unsee(placed)
-        self._folding.change(session, session.table.get(placed.key), None, None)
+        session = placed.session
+        if self._is_here(session):
+            self._registry.see(session, placed.item, times=-1)
+            self._folding.change(session, session.table.get(placed.key), None, None)
+
+    def _hand_over(self, old: Session, session: Session, now: float) -> None:
+        """Let a session have what else is known of the one whose items it takes over."""
+        if old.gap and not session.gap:
+            session.gap = True
+            for unit in session.units.values():
+                self._judge.lose_beginning(unit)
+        if old.said_end:
+            self._life.say_end(session, now)
+
+    def _rehome(self, fact: Fact, session: Session) -> None:
+        """Put a fact whose reports are no longer kept into another session's table."""
+        number = 0
+        while (known := session.table.get(fact.key)) is not None:
+            if not is_call_key(fact.key) or same_record(fact, known) or overlap(fact, known):
+                self.counters.late += 1
+                return
+            number += 1
+            fact = structs.replace(fact, key=renumbered(fact.key, number))
+        self._folding.change(session, None, structs.replace(fact, session=session.name), None)
 
 
-def _elsewhere(old: Placed, session: str, item: Item) -> bool:
+def _elsewhere(old: Placed, session: Session, item: Item) -> bool:
     """Whether an amendment moved an item to another session, turn, job or kind."""
     was = old.item
     return (old.session, was.turn, was.turn_key, was.job, was.kind) != (

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING
 
-from msgspec import structs
-
-from spanward.engine.plan import SESSION
 from spanward.engine.session import unplaced
 from spanward.fact import Fact
 
@@ -134,25 +132,36 @@ class Folding:
     def _admit(self, session: Session, fact: Fact) -> bool:
         """Whether there is room for a fact.
 
-        Beyond the limit the session is in a gap, and only what may still settle something is
-        kept; at twice the limit nothing is.
+        Beyond the limit its units are in a gap, and only what settles something is kept: so a
+        violation is seen however many facts came before it.
         """
-        held = len(session.table)
-        if held < self._most:
+        if len(session.table) < self._most:
             return True
-        if not session.gap:
-            session.gap = True
-            for unit in session.units.values():
+        units = self._units(session, fact)
+        for unit, _ in units:
+            if not unit.source.gap:
+                unit.source.gap = True
                 self._judge.lose_beginning(unit)
-        return held < 2 * self._most and any(
-            self._is_open(session, concern.spec) for concern in self._plan.concerns(fact, SESSION)
+        settles = any(
+            self._settles(unit, concern, seen)
+            for unit, seen in units
+            for concern in self._plan.concerns(seen, unit.kind)
         )
+        if not settles:
+            self._counters.facts_dropped += 1
+        return settles
 
-    def _is_open(self, session: Session, spec: int) -> bool:
-        if self._plan.order_bound[spec]:
+    def _settles(self, unit: Unit, concern: Concern, fact: Fact) -> bool:
+        """Whether a fact settles a spec early that was open; without folding it."""
+        if concern.order_bound or concern.hopeful != concern.fearful:
             return False
-        monitors = [unit.monitors.get(spec) for unit in session.units.values()]
-        return not any(monitor is not None and monitor.standing for monitor in monitors)
+        unit.ready(self._plan)
+        monitor = unit.monitors.get(concern.spec)
+        if monitor is not None and monitor.standing is not None:
+            return False
+        operator = concern.operator
+        state = operator.start() if monitor is None else copy(monitor.hopeful)
+        return operator.outcome(operator.fold(state, concern.hopeful, fact), False) is not None
 
     def _units(self, session: Session, fact: Fact) -> list[tuple[Unit, Fact]]:
         """The units that a fact is in, and the fact as each of them sees it."""
@@ -207,8 +216,3 @@ class Folding:
 
 def _order_keys(fact: Fact) -> tuple[int, int, int | None, int | None]:
     return (fact.start_ns, fact.end_ns, fact.position, fact.turn)
-
-
-def moved(fact: Fact, session: str) -> Fact:
-    """The fact in another session."""
-    return structs.replace(fact, session=session)

@@ -20,9 +20,20 @@ def call_key(call_id: str, execution: int) -> bytes:
     return b"c%b\0%d" % (call_id.encode(), execution)
 
 
+def is_call_key(key: bytes) -> bool:
+    """Whether a fact's key is that of a call known by its id."""
+    return key[:1] == b"c"
+
+
+def renumbered(key: bytes, execution: int) -> bytes:
+    """The key of another execution of the same call."""
+    return b"%b\0%d" % (key[: key.rindex(b"\0")], execution)
+
+
 def call_identity(call_id: str, session: str) -> bytes:
-    """The identity of a call, over all sessions."""
-    return b"c%b\0%b" % (session.encode(), call_id.encode())
+    """The identity of a call, over all sessions; the length tells the two apart."""
+    named = session.encode()
+    return b"c%d\0%b%b" % (len(named), named, call_id.encode())
 
 
 def record_identity(item: Item) -> bytes:

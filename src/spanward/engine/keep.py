@@ -34,7 +34,7 @@ class Keep:
             for execution in reports.executions
             if execution.placed is not None
         ]
-        return len(placed), len({one.session for one in placed})
+        return len(placed), len({one.session.name for one in placed})
 
     def keeps(self, item: Item) -> bool:
         """Whether the reports of an item are kept: those with a call id, or all of them."""

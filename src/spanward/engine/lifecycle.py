@@ -81,7 +81,7 @@ class Lifecycle:
         session.seen = now
         if session.ended:
             session.ended = False
-            self._sessions_due.set(now + self._limits.idle_timeout, session)
+            self._sessions_due.set(self._due(session), session)
         if not session.warm:
             session.warm = True
             self._cooling.append((now, session))
@@ -101,7 +101,12 @@ class Lifecycle:
             self._follow_turns(session, turn, now)
         if item.job is not None and self._plan.has_jobs:
             self._enter_job(item.job, item, now)
-        if item.ends and not session.said_end:
+        if item.ends:
+            self.say_end(session, now)
+
+    def say_end(self, session: Session, now: float) -> None:
+        """The runtime says that a session has ended."""
+        if not session.said_end:
             session.said_end = True
             self._sessions_due.set(now + self._limits.settle, session)
 
@@ -153,7 +158,7 @@ class Lifecycle:
             job = None if name is None else self._registry.jobs.get(name)
             if job is not None and job.begun and job.steps == 0:
                 self._withdraw(job.unit)
-                del self._registry.jobs[job.name]
+                self._registry.drop_job(job, remembered=False)
 
     def _withdraw(self, unit: Unit) -> None:
         self._judge.merge_away(unit)
@@ -260,7 +265,7 @@ class Lifecycle:
                 self._end(job.unit, cause)
 
     def _look_at_session(self, session: Session, now: float) -> None:
-        if self._registry.sessions.get(session.name) is not session:
+        if not self._is_here(session):
             return
         due = self._due(session)
         if due > now:
@@ -310,7 +315,7 @@ class Lifecycle:
             self._end(job.unit, Cause.IDLE)
             self._deadlines.set(job.seen + self._limits.retain, job)
         elif self._registry.jobs.get(job.name) is job:
-            del self._registry.jobs[job.name]
+            self._registry.drop_job(job, remembered=True)
 
     def _cool(self, now: float) -> None:
         while self._cooling and self._cooling[0][0] + _COOL <= now:
@@ -330,7 +335,8 @@ class Lifecycle:
             session = self._oldest(now)
             if not session.ended:
                 for unit in session.units.values():
-                    self._judge.evict(unit)
+                    if not unit.ended:
+                        self._judge.evict(unit)
                 self._counters.sessions_closed["evicted"] += 1
             self._forget(session)
 
@@ -338,15 +344,16 @@ class Lifecycle:
         """A session that has ended, the first of them, else the one that was quiet longest."""
         while self._ended:
             session = self._ended.popleft()
-            if session.ended and self._registry.sessions.get(session.name) is session:
+            if session.ended and self._is_here(session):
                 return session
-        while True:
-            quiet = self._sessions_due.take_first()
-            if quiet is None:
-                return next(iter(self._registry.sessions.values()))
-            if self._registry.sessions.get(quiet.name) is not quiet:
+        while (first := self._sessions_due.take_first()) is not None:
+            due, quiet = first
+            if not self._is_here(quiet):
                 continue
-            return quiet
+            if self._due(quiet) <= due:
+                return quiet
+            self._sessions_due.set(self._due(quiet), quiet)
+        return next(iter(self._registry.sessions.values()))
 
     def _forget(self, session: Session) -> None:
         """Drop a session; what it leaves behind in jobs and in the future begins in a gap."""
@@ -359,3 +366,9 @@ class Lifecycle:
         for unit in session.units.values():
             self._folding.forget(unit)
         self._registry.drop(session, remembered=True)
+        while self._ended and not self._is_here(self._ended[0]):
+            self._ended.popleft()
+
+    def _is_here(self, session: Session) -> bool:
+        """Whether a session has not been dropped since."""
+        return self._registry.sessions.get(session.name) is session

@@ -24,6 +24,7 @@ class Registry:
         self.traces: dict[bytes, Trace] = {}
         self.jobs: dict[str, Job] = {}
         self._gone: dict[str, None] = {}
+        self._gone_jobs: dict[str, None] = {}
 
     def session(self, name: str, now: float) -> Session:
         """The session of a name, made when it is not there."""
@@ -38,7 +39,7 @@ class Registry:
         """The job of a name, made when it is not there."""
         job = self.jobs.get(name)
         if job is None:
-            job = self.jobs[name] = Job(name, now, self.sessions)
+            job = self.jobs[name] = Job(name, now, self.sessions, gap=name in self._gone_jobs)
         return job
 
     def trace(self, trace_id: bytes) -> Trace:
@@ -72,8 +73,11 @@ class Registry:
         trace.session = session
         if before == session and report.trace_id in self.session(session, now).traces:
             return None
-        self._follow(report.trace_id, before, self.session(session, now))
-        return before if before != session and trace.homeless is not None else None
+        found = self.session(session, now)
+        found.gap = found.gap or report.trace_id.hex() in self._gone
+        self._follow(report.trace_id, before, found)
+        has_homeless = trace.homeless is not None or bool(trace.ids)
+        return before if before != session and has_homeless else None
 
     def see_report(self, session: Session, item: Item) -> None:
         """Take a report into account, apart from the item that it is of."""
@@ -111,15 +115,19 @@ class Registry:
         for unit in session.units.values():
             unit.ended = True
         if remembered:
-            self._gone[session.name] = None
-            if len(self._gone) > _MOST_GONE:
-                del self._gone[next(iter(self._gone))]
+            _remember(self._gone, session.name)
+
+    def drop_job(self, job: Job, *, remembered: bool) -> None:
+        """Forget a job; ``remembered``: it begins in a gap if it returns."""
+        del self.jobs[job.name]
+        if remembered:
+            _remember(self._gone_jobs, job.name)
 
     def _homeless(self, session: Session, trace_id: bytes) -> Presence:
         """The presence of a trace's homeless items in the session that they follow it to."""
         trace = self.trace(trace_id)
         if trace_id not in session.traces and self.home(trace_id) == session.name:
-            session.traces.append(trace_id)
+            session.traces[trace_id] = None
         if trace.homeless is None:
             trace.homeless = Presence(by_turn=self._has_turns)
         if session.presence is session.own:
@@ -129,5 +137,11 @@ class Registry:
     def _follow(self, trace_id: bytes, before: str | None, session: Session) -> None:
         old = self.sessions.get(before) if before is not None else None
         if old is not None and trace_id in old.traces:
-            old.traces.remove(trace_id)
-        session.traces.append(trace_id)
+            del old.traces[trace_id]
+        session.traces[trace_id] = None
+
+
+def _remember(gone: dict[str, None], name: str) -> None:
+    gone[name] = None
+    if len(gone) > _MOST_GONE:
+        del gone[next(iter(gone))]

@@ -7,13 +7,16 @@ any other id are always one item. (Semantics, section 1.)
 
 from __future__ import annotations
 
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
-from spanward.engine.merge import merge, rank
+from spanward.engine.merge import canonical, merge
 from spanward.item import Item
 from spanward.operators.leads import over_before
+
+if TYPE_CHECKING:
+    from spanward.engine.session import Session
 
 MOST_REPORTS: Final = 100
 """Distinct reports of one execution that are kept; a sender may repeat itself for ever."""
@@ -22,16 +25,21 @@ MOST_REPORTS: Final = 100
 class Placed(msgspec.Struct, frozen=True):
     """An item as it was last taken into account, in which session and under which key."""
 
-    session: str
+    session: Session
     key: bytes
     item: Item
 
 
 class Execution(msgspec.Struct):
-    """The reports of one item, and how it was last taken into account (None: not yet)."""
+    """The reports of one item, and how it was last taken into account (None: not yet).
+
+    All reports lie between ``start`` and ``end``: what lies outside overlaps none of them.
+    """
 
     number: int
     reports: list[Item]
+    start: int
+    end: int
     placed: Placed | None = None
 
     @property
@@ -50,7 +58,7 @@ class Reports:
     __slots__ = ("_next", "executions", "several")
 
     def __init__(self, item: Item, *, several: bool, first: int) -> None:
-        self.executions = [Execution(first, [item])]
+        self.executions = [Execution(first, [item], item.start_ns, item.end_ns)]
         self.several = several
         self._next = first + 1
 
@@ -64,18 +72,20 @@ class Reports:
         if not same:
             return self._begin(item), []
         into, absorbed = same[0], same[1:]
-        if not absorbed and _says_nothing_new(item, into):
-            return None
         reports = [report for execution in same for report in execution.reports]
         if len(reports) >= MOST_REPORTS:
             raise OverflowError
+        if not absorbed and _says_nothing_new(item, into):
+            return None
         into.reports = [*reports, item]
+        into.start = min(report.start_ns for report in into.reports)
+        into.end = max(report.end_ns for report in into.reports)
         for execution in absorbed:
             self.executions.remove(execution)
         return into, [execution.placed for execution in same if execution.placed is not None]
 
     def _begin(self, item: Item) -> Execution:
-        execution = Execution(self._next, [item])
+        execution = Execution(self._next, [item], item.start_ns, item.end_ns)
         self._next += 1
         self.executions.append(execution)
         return execution
@@ -83,14 +93,20 @@ class Reports:
     def _is_of(self, item: Item, execution: Execution) -> bool:
         if not self.several:
             return True
+        apart = item.end_ns < execution.start or execution.end < item.start_ns
         return any(
-            same_record(item, report) or overlap(item, report) for report in execution.reports
+            same_record(item, report) or (not apart and overlap(item, report))
+            for report in execution.reports
         )
 
 
 def _says_nothing_new(item: Item, execution: Execution) -> bool:
-    said = rank(item)
-    return any(rank(known) == said for known in execution.reports)
+    times = (item.start_ns, item.end_ns)
+    alike = [each for each in execution.reports if (each.start_ns, each.end_ns) == times]
+    if item in alike:
+        return True
+    said = canonical(item) if alike else ""
+    return any(canonical(known) == said for known in alike)
 
 
 class _Span(Protocol):

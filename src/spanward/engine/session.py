@@ -150,7 +150,7 @@ class Session:
         self.table = FactTable(name)
         self.own = Presence(by_turn=by_turn)
         self.presence = self.own
-        self.traces: list[bytes] = []
+        self.traces: dict[bytes, None] = {}
         self.units: dict[Turn | None, Unit] = {}
 
     def facts(self, unit: Unit) -> Iterator[Fact]:
@@ -198,11 +198,11 @@ class Job:
 
     __slots__ = ("begun", "gap", "members", "name", "seen", "sessions", "steps", "unit")
 
-    def __init__(self, name: str, now: float, sessions: dict[str, Session]) -> None:
+    def __init__(self, name: str, now: float, sessions: dict[str, Session], *, gap: bool) -> None:
         self.name = name
         self.seen = now
         self.begun = False
-        self.gap = False
+        self.gap = gap
         self.steps = 0
         self.members: set[str] = set()
         self.sessions = sessions

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
+from spanward.item import SPAN
 from spanward.match.truth import Truth
 
 if TYPE_CHECKING:
@@ -52,6 +53,21 @@ class KindIs:
 
     def found(self, item: Item) -> str:
         return f"a {item.kind} item"
+
+
+class NoPlainSpan:
+    """The item is more than a plain span, which only ``where``, ``path`` and ``span`` match."""
+
+    cheap = True
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+    def __call__(self, item: Item) -> Truth:
+        return item.kind != SPAN
+
+    def found(self, item: Item) -> str:
+        return "a plain span"
 
 
 class ColumnIn:

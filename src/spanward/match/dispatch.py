@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 _MAX_KNOWN: Final = 4096
 """Signatures remembered; names are the sender's to choose, so there must be an end."""
-_MAX_TEXT: Final = 256
-"""A signature with a longer text is not remembered."""
+_MAX_TEXT: Final = 1024
+"""A signature with more characters in all is not remembered."""
 
 
 class Answers(msgspec.Struct, frozen=True):
@@ -93,11 +93,18 @@ class Dispatch:
         return _Known(Answers(tuple(true), tuple(unknown)), tuple(undecided))
 
     def _remember(self, signature: tuple[Any, ...], known: _Known) -> None:
-        if any(isinstance(field, str) and len(field) > _MAX_TEXT for field in signature):
+        if sum(map(_length, signature)) > _MAX_TEXT:
             return
         if len(self._known) >= _MAX_KNOWN:
             self._known.clear()
         self._known[signature] = known
+
+
+def _length(field: Any) -> int:
+    """The characters of a field of a signature: a text, some texts, or nothing."""
+    if isinstance(field, str):
+        return len(field)
+    return sum(map(_length, field)) if field else 0
 
 
 def _as_one(tests: tuple[Test, ...]) -> Callable[[Item], Truth]:

@@ -9,8 +9,8 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from spanward import expect
-from spanward.item import EVENT, KINDS
-from spanward.match.columns import ColumnIn, KindIs, TextHolds
+from spanward.item import EVENT, KINDS, SPAN
+from spanward.match.columns import ColumnIn, KindIs, NoPlainSpan, TextHolds
 from spanward.match.text import glob, search
 from spanward.match.tool import compile_approval, compile_tool
 from spanward.match.truth import Test, Truth, conjunction
@@ -75,6 +75,8 @@ def _kinds(tests: tuple[Test, ...]) -> frozenset[str]:
     for test in tests:
         if isinstance(test, KindIs):
             kinds &= {test.kind}
+        if isinstance(test, NoPlainSpan):
+            kinds -= {SPAN}
     return kinds
 
 
@@ -126,6 +128,8 @@ def _compile_pattern(entry: Entry, problems: Problems) -> list[Test]:
         return []
     if entry.key in ("input", "output"):
         holds = search(pattern, entry.value.place, problems)
-        return [] if holds is None else [TextHolds(entry.key, entry.key, holds)]
+        if holds is None:
+            return []
+        return [NoPlainSpan(entry.key), TextHolds(entry.key, entry.key, holds)]
     column = "span_name" if entry.key == "span" else "path"
     return [TextHolds(entry.key, column, glob(pattern))]

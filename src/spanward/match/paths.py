@@ -36,10 +36,12 @@ class Paths:
         self._from_diffs = DIFF_FILES in sources
         self._good = good
 
-    def may_come_from(self, item: Item) -> bool:
+    def may_come_from(self, item: Item) -> Truth:
         """Whether an item gives any path at all; a signature is enough to know."""
         if self._from_events and item.kind == EVENT and item.name == FILE_CHANGE:
             return True
+        if self._from_diffs and "diff_files" in item.withheld:
+            return None
         return self._from_diffs and bool(item.diff_files)
 
     def verdicts(self, item: Item) -> Iterator[Truth]:
@@ -47,7 +49,9 @@ class Paths:
         if self._from_events and item.kind == EVENT and item.name == FILE_CHANGE:
             withheld = item.path is None and "path" in item.withheld
             yield None if withheld else self._is_good(item.path)
-        if self._from_diffs:
+        if self._from_diffs and "diff_files" in item.withheld:
+            yield None
+        elif self._from_diffs:
             yield from map(self._is_good, item.diff_files or ())
 
     def _is_good(self, path: str | None) -> bool:

@@ -66,7 +66,7 @@ _CONSTRUCTS: Final = (
     (r"\(\?[A-Za-z]*[aLux]", "a flag that RE2 does not have"),
     (r"\(\?\w*U|\(\?-\w*U", "the ungreedy flag"),
     (r"[*+?}]\+", "a possessive quantifier"),
-    (r"\{,\d+\}", "a repetition without a minimum (write {0,n})"),
+    (r"\{,\d*\}", "a repetition without a minimum (write {0,n})"),
     (r"\\[pP]", "a Unicode class"),
     (r"\\[QE]", r"\Q...\E quoting"),
     (r"\\[Zz]", r"\Z or \z (write $ at the end)"),

@@ -106,6 +106,9 @@ def _compile_test(node: Node, what: str, problems: Problems) -> Predicate | None
 
 
 def _warn_boolean(node: Node, problems: Problems) -> None:
+    if isinstance(node, Sequence):
+        for item in node.items:
+            _warn_boolean(item, problems)
     if isinstance(node, Scalar) and looks_boolean(node):
         problems.warning(
             node.place,
@@ -129,8 +132,7 @@ def _compile_in(node: Node, what: str, problems: Problems) -> Predicate | None:
     if not isinstance(node, Sequence) or not node.items:
         problems.error(node.place, f"{what} must be a list, not {expect.kind_of(node)}")
         return None
-    for item in node.items:
-        _warn_boolean(item, problems)
+    _warn_boolean(node, problems)
     choices = value_of(node)
     return lambda value: any(equal(choice, value) for choice in choices)
 
@@ -153,6 +155,10 @@ def _compile_glob(node: Node, what: str, problems: Problems) -> Predicate | None
 
 def _compile_contains(node: Node, what: str, problems: Problems) -> Predicate | None:
     part = value_of(node)
+    _warn_boolean(node, problems)
+    if part in (None, "", {}):
+        problems.error(node.place, f"{what} must be a value, not {expect.kind_of(node)}")
+        return None
 
     def holds(value: Any) -> bool:
         if isinstance(value, list):

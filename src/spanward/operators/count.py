@@ -77,10 +77,10 @@ def compile_count(place: Place, node: Node, siblings: Mapping, problems: Problem
         return None
     least = 0 if least_node is None else expect.integer(least_node, "count.min", 0, problems)
     most = None if most_node is None else expect.integer(most_node, "count.max", 0, problems)
-    if matcher is None or least is None or (most is None and most_node is not None):
-        return None
-    if most is not None and least > most:
+    if least is not None and most is not None and least > most:
         problems.error(place, f"count.min is {least}, more than count.max, which is {most}")
+        return None
+    if matcher is None or least is None or (most is None and most_node is not None):
         return None
     if most is None and least == 0:
         problems.warning(place, "this spec cannot fail: any number is at least 0")

@@ -81,11 +81,12 @@ def _why(
     missing = [number for number, facts in enumerate(left, 1) if not facts]
     if missing:
         return f"step {missing[0]} did not occur"
-    number, facts = next(
+    wrong = [
         (number, facts)
         for number, ((a, b), facts) in enumerate(zip(steps, shown, strict=True), 1)
         if not leads(firsts_of(a), firsts_of(b))
-    )
+    ]
+    number, facts = wrong[0]
     how = "overlaps" if overlap(facts) else "does not precede"
     return f"step {number} {how} step {number + 1}"
 
