@@ -29,7 +29,7 @@ def kind_of(node: Node) -> str:
             return f"the boolean {node.text}"
         case Scalar(value=str(text)):
             return f"the text {text!r}" if text else "an empty text"
-        case Scalar():
+        case _:
             return f"the number {node.text}"
 
 

@@ -204,6 +204,13 @@ def test_plain_spans_are_items_only_for_those_who_ask() -> None:
     assert item(span("tool.call", {"gen_ai.tool.call.arguments": "{}"}), NOTHING_ASKED).args is None
 
 
+def test_a_plain_span_that_nobody_asks_for_still_has_its_events() -> None:
+    """They make the session's units, and may be asked for themselves."""
+    record = span("chat", {"session.id": "s"}, events=(event("steer"),))
+    (made,) = report(record, NOTHING_ASKED).items
+    assert (made.kind, made.session) == (EVENT, "s")
+
+
 def test_structured_input_is_seen_as_json() -> None:
     """A mapping or a number as input is text all the same."""
     made = item(span("tool.call", {"hangar.tool.input": {"a": "é"}, "hangar.tool.output": 5}))

@@ -16,9 +16,6 @@ class Deadlines(Generic[T]):
         self._heap: list[tuple[float, int, T]] = []
         self._number = count()
 
-    def __len__(self) -> int:
-        return len(self._heap)
-
     def set(self, due: float, what: T) -> None:
         """Set a deadline. There is no taking it back: who set it looks again when it is due."""
         heapq.heappush(self._heap, (due, next(self._number), what))
@@ -29,9 +26,7 @@ class Deadlines(Generic[T]):
             return heapq.heappop(self._heap)[2]
         return None
 
-    def take_first(self) -> tuple[float, T] | None:
-        """The earliest deadline and when it is due, removed; None when there is none."""
-        if not self._heap:
-            return None
+    def take_first(self) -> tuple[float, T]:
+        """The earliest deadline and when it is due, removed. Raises ``IndexError`` without one."""
         due, _, what = heapq.heappop(self._heap)
         return due, what

@@ -23,9 +23,6 @@ class Keep:
         self._kept: dict[bytes, Reports] = {}
         self._expiring: deque[tuple[float, bytes, Reports]] = deque()
 
-    def __len__(self) -> int:
-        return len(self._kept)
-
     def totals(self) -> tuple[int, int]:
         """How many items there are, and in how many sessions."""
         placed = [

@@ -8,7 +8,7 @@ Deadlines are never taken back: who is woken looks at what is true by then.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -48,7 +48,7 @@ class Lifecycle:
         registry: Registry,
         judge: Judge,
         folding: Folding,
-        deadlines: Deadlines[object],
+        deadlines: Deadlines[Any],
         limits: Limits,
         counters: Counters,
     ) -> None:
@@ -250,7 +250,7 @@ class Lifecycle:
                     due.unit.due = False
                     if not due.unit.ended:
                         self._end(due.unit, Cause.TURN_END)
-                case Job():
+                case _:
                     self._look_at_job(due, now)
         while (session := self._sessions_due.take(now)) is not None:
             self._look_at_session(session, now)
@@ -346,14 +346,13 @@ class Lifecycle:
             session = self._ended.popleft()
             if session.ended and self._is_here(session):
                 return session
-        while (first := self._sessions_due.take_first()) is not None:
-            due, quiet = first
+        while True:  # every session here has a deadline
+            due, quiet = self._sessions_due.take_first()
             if not self._is_here(quiet):
                 continue
             if self._due(quiet) <= due:
                 return quiet
             self._sessions_due.set(self._due(quiet), quiet)
-        return next(iter(self._registry.sessions.values()))
 
     def _forget(self, session: Session) -> None:
         """Drop a session; what it leaves behind in jobs and in the future begins in a gap."""

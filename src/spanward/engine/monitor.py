@@ -61,9 +61,10 @@ class Monitor:
         return self.standing is None and self.announced is None
 
     def fold(self, concern: Concern, fact: Fact) -> bool:
-        """Take one fact more; False when the readings part here and must be folded anew."""
-        if not self.folded:
-            return False
+        """Take one fact more; False when the readings part here and must be folded anew.
+
+        The states must be there.
+        """
         if self.split:
             self._fold_apart(concern.operator, concern, fact)
             return True

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from spanward.item import SPAN
 from spanward.match.dispatch import Answers, Dispatch
 
 if TYPE_CHECKING:
@@ -91,16 +90,6 @@ class Plan:
         )
         self._noted = _noted(self.specs, index)
         self._concerns: dict[_Answers, dict[str, tuple[Concern, ...]]] = {}
-
-    @property
-    def attributes(self) -> frozenset[str]:
-        """The names of the attributes that matchers read."""
-        return frozenset[str]().union(*(matcher.attributes for matcher in self.matchers))
-
-    @property
-    def asks_spans(self) -> bool:
-        """Whether some matcher can hold for an item of kind ``span``."""
-        return any(SPAN in matcher.kinds for matcher in self.matchers)
 
     def judges(self, spec: int, turn: int | str | None) -> bool:
         """Whether a spec's ``turns`` admit a unit; the rank of a key is known only at its end."""

@@ -97,7 +97,7 @@ class Each:
                 if any(overlap([prior, unserved[0]]) for prior in having(members, 0)):
                     reason += ": one overlaps it"
                 return Explanation(reason, unserved)
-            case Result.UNKNOWN:
+            case _:
                 unknown = [fact for fact in needy if state.prior.serve(fact) is None]
                 return Explanation(
                     "the window cannot be computed: a seq or turn is missing",
