@@ -257,7 +257,7 @@ class Engine:
         """Take an item into account as its reports make it now, in place of what it was before."""
         self.counters.amended += 1
         item = execution.item
-        before = [old for old in placed if self._is_here(old.session)]
+        before = [old for old in placed if self._registry.has(old.session)]
         home = placed[0].session.name if is_call(item) else item.session
         session = self._life.session(home or self._registry.home(item.trace_id) or "", now)
         fact = self._put(session, execution, item)
@@ -283,10 +283,6 @@ class Engine:
             else:
                 self._folding.change(old.session, fact_before, None, item)
         self._folding.change(session, known, fact, item)
-
-    def _is_here(self, session: Session) -> bool:
-        """Whether a session has not been dropped since."""
-        return self._registry.sessions.get(session.name) is session
 
     def _see(self, session: Session, item: Item, now: float) -> None:
         self._registry.see(session, item, times=1)
@@ -316,7 +312,7 @@ class Engine:
 
     def _take_back(self, placed: Placed) -> None:
         session = placed.session
-        if self._is_here(session):
+        if self._registry.has(session):
             self._registry.see(session, placed.item, times=-1)
             self._folding.change(session, session.table.get(placed.key), None, None)
 

@@ -15,6 +15,7 @@ import msgspec
 from spanward.engine.deadlines import Deadlines
 from spanward.engine.judge import Judge, Settling
 from spanward.engine.plan import Plan
+from spanward.engine.room import Room
 from spanward.engine.session import Job, Session
 from spanward.item import SPAN
 from spanward.verdict import Cause
@@ -61,8 +62,16 @@ class Lifecycle:
         self._limits = limits
         self._counters = counters
         self._sessions_due: Deadlines[Session] = Deadlines()
-        self._ended: deque[Session] = deque()
         self._cooling: deque[tuple[float, Session]] = deque()
+        self._room = Room(
+            registry,
+            judge,
+            folding,
+            counters,
+            self._sessions_due,
+            self._due,
+            most=limits.max_open,
+        )
 
     # --- items
 
@@ -70,7 +79,7 @@ class Lifecycle:
         """The session of a name; a new one may push another out."""
         session = self._registry.sessions.get(name)
         if session is None:
-            self._make_room(now)
+            self._room.make()
             session = self._registry.session(name, now)
             self._sessions_due.set(now + self._limits.idle_timeout, session)
             self._counters.sessions_opened += 1
@@ -265,18 +274,18 @@ class Lifecycle:
                 self._end(job.unit, cause)
 
     def _look_at_session(self, session: Session, now: float) -> None:
-        if not self._is_here(session):
+        if not self._registry.has(session):
             return
         due = self._due(session)
         if due > now:
             self._sessions_due.set(due, session)
         elif session.ended:
-            self._forget(session)
+            self._room.forget(session)
         else:
             ended = Cause.SESSION_END if session.said_end else Cause.IDLE
             self._end_session(session, ended)
             self._counters.sessions_closed["ended" if session.said_end else "idle"] += 1
-            self._ended.append(session)
+            self._room.note_ended(session)
             self._sessions_due.set(self._due(session), session)
 
     def _due(self, session: Session) -> float:
@@ -327,47 +336,3 @@ class Lifecycle:
             session.table.cool()
             for unit in session.units.values():
                 unit.cool()
-
-    # --- room
-
-    def _make_room(self, now: float) -> None:
-        while len(self._registry.sessions) >= self._limits.max_open:
-            session = self._oldest(now)
-            if not session.ended:
-                for unit in session.units.values():
-                    if not unit.ended:
-                        self._judge.evict(unit)
-                self._counters.sessions_closed["evicted"] += 1
-            self._forget(session)
-
-    def _oldest(self, now: float) -> Session:
-        """A session that has ended, the first of them, else the one that was quiet longest."""
-        while self._ended:
-            session = self._ended.popleft()
-            if session.ended and self._is_here(session):
-                return session
-        while True:  # every session here has a deadline
-            due, quiet = self._sessions_due.take_first()
-            if not self._is_here(quiet):
-                continue
-            if self._due(quiet) <= due:
-                return quiet
-            self._sessions_due.set(self._due(quiet), quiet)
-
-    def _forget(self, session: Session) -> None:
-        """Drop a session; what it leaves behind in jobs and in the future begins in a gap."""
-        for name in {fact.job for fact in session.table}:
-            job = self._registry.jobs.get(name) if name is not None else None
-            if job is not None:
-                job.gap = True
-                job.members.discard(session.name)
-                self._judge.lose_beginning(job.unit)
-        for unit in session.units.values():
-            self._folding.forget(unit)
-        self._registry.drop(session, remembered=True)
-        while self._ended and not self._is_here(self._ended[0]):
-            self._ended.popleft()
-
-    def _is_here(self, session: Session) -> bool:
-        """Whether a session has not been dropped since."""
-        return self._registry.sessions.get(session.name) is session

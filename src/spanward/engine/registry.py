@@ -35,6 +35,10 @@ class Registry:
             )
         return session
 
+    def has(self, session: Session) -> bool:
+        """Whether a session has not been dropped since."""
+        return self.sessions.get(session.name) is session
+
     def job(self, name: str, now: float) -> Job:
         """The job of a name, made when it is not there."""
         job = self.jobs.get(name)
