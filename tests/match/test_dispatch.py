@@ -12,7 +12,7 @@ from spanward.match.dispatch import Answers, Dispatch
 from spanward.match.matcher import Matcher
 from spanward.match.paths import Paths, has_bad, has_good, has_path
 
-from .compiled import call, event, item, matcher
+from .compiled import call, event, item, matcher, warned
 
 _PATHS = Paths(("file.change", "diff.files"), ("a*",), lambda path: path.startswith("a"))
 MATCHERS = [
@@ -105,3 +105,11 @@ def test_what_is_remembered_has_an_end() -> None:
     ):
         assert dispatch.answers(long) == Answers((0,), ())
     assert len(dispatch._known) == before
+
+
+def test_an_attribute_may_be_named_as_a_field_of_items() -> None:
+    """What is remembered of that field says nothing of the attribute."""
+    for name in ("span_name", "diff_files", "withheld"):
+        dispatch = Dispatch([warned(f"{{where: {{{name}: x}}}}")])
+        assert not dispatch.answers(call(attributes={name: "y"}))
+        assert dispatch.answers(call(attributes={name: "x"})), name

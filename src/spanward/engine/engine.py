@@ -231,6 +231,7 @@ class Engine:
         """Take an item into account that is new."""
         if fact is None and self._life.changes_nothing(session, item):
             session.seen = now
+            self._see(session, item, now)
             return
         self._see(session, item, now)
         self._life.step(session, item, now)

@@ -65,6 +65,9 @@ class Folding:
         """Keep a fact that is new, and fold it."""
         if not self._admit(session, fact):
             return
+        for unit, _ in self._units(session, fact):
+            if unit.cold:  # its states come from the table, which must not have this fact yet
+                unit.ready(self._plan)
         session.table.add(fact)
         self._join(session, fact)
         for unit, seen in self._units(session, fact):
@@ -137,19 +140,27 @@ class Folding:
         """
         if len(session.table) < self._most:
             return True
-        units = self._units(session, fact)
-        for unit, _ in units:
-            if not unit.source.gap:
-                unit.source.gap = True
-                self._judge.lose_beginning(unit)
+        self._lose_beginnings(session, fact)
         settles = any(
             self._settles(unit, concern, seen)
-            for unit, seen in units
+            for unit, seen in self._units(session, fact)
             for concern in self._plan.concerns(seen, unit.kind)
         )
         if not settles:
             self._counters.facts_dropped += 1
         return settles
+
+    def _lose_beginnings(self, session: Session, fact: Fact) -> None:
+        """Put a fact's session and job in a gap, be their units there already or not."""
+        if not session.gap:
+            session.gap = True
+            for unit in session.units.values():
+                self._judge.lose_beginning(unit)
+        if fact.job is not None and self._plan.has_jobs:
+            job = self._registry.job(fact.job, session.seen)
+            if not job.gap:
+                job.gap = True
+                self._judge.lose_beginning(job.unit)
 
     def _settles(self, unit: Unit, concern: Concern, fact: Fact) -> bool:
         """Whether a fact settles a spec early that was open; without folding it."""

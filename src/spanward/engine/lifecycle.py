@@ -100,7 +100,10 @@ class Lifecycle:
         self.touch(session, now)
         if self._named and session.presence.has(None):
             self._name_turns(session, [session.presence.turn_of(item)], item)
+        if self._named:
+            self._drop_named(session)
         if item.kind == SPAN:
+            self._reopen(session, item, now)
             return
         if self._enter(session, None, item, now) and self._named:
             self._name_turns(session, list(session.presence.turns), item)
@@ -190,6 +193,25 @@ class Lifecycle:
         if begins:
             self._begin(unit, item, now)
         return begins
+
+    def _reopen(self, session: Session, item: Item, now: float) -> None:
+        """A plain span begins no unit, but is in those that are there, ended or not."""
+        for turn in (None, session.presence.turn_of(item)):
+            unit = session.units.get(turn)
+            if unit is not None and unit.ended:
+                unit.ended = False
+                if turn is not None and session.presence.has(turn):
+                    self._follow_turns(session, turn, now)
+        job = self._registry.jobs.get(item.job) if item.job is not None else None
+        if job is not None and job.begun:
+            self._enter_job(job.name, item, now)
+
+    def _drop_named(self, session: Session) -> None:
+        """Withdraw empty turns, judged at an end, whose numbers turns known by key have by now."""
+        for number in self._named & session.units.keys():
+            if session.presence.numbered or number > len(session.presence.ranked()):
+                continue
+            self._withdraw(session.units.pop(number))
 
     def _name_turns(self, session: Session, turns: Iterable[Turn | None], by: Item | None) -> None:
         """Make units of turns that specs name, or may name by their rank, although no step is."""
@@ -282,11 +304,12 @@ class Lifecycle:
         elif session.ended:
             self._room.forget(session)
         else:
-            ended = Cause.SESSION_END if session.said_end else Cause.IDLE
-            self._end_session(session, ended)
+            # Its next deadline is set first: whatever its verdicts raise, its room is not lost.
+            session.ended = True
             self._counters.sessions_closed["ended" if session.said_end else "idle"] += 1
             self._room.note_ended(session)
             self._sessions_due.set(self._due(session), session)
+            self._end_session(session, Cause.SESSION_END if session.said_end else Cause.IDLE)
 
     def _due(self, session: Session) -> float:
         """When a session that nothing comes for any more ends, or is forgotten if it has."""

@@ -69,14 +69,10 @@ class Unit:
     def fold(self, monitor: Monitor | None, concern: Concern, fact: Fact, plan: Plan) -> Monitor:
         """Take one fact more into account, which is among the unit's facts already.
 
-        ``monitor`` is that of the spec, None when there is none yet.
+        The unit was made ``ready`` before the fact was. ``monitor`` is that of the spec, None when
+        there is none yet.
         """
         monitor = monitor or self._monitor(concern.spec, plan)
-        if self.cold:
-            folded = monitor.folded
-            self.ready(plan)
-            if not folded:  # it was made from all facts just now, this one among them
-                return monitor
         if not monitor.fold(concern, fact):
             self.refold({concern.spec}, plan)
         return monitor

@@ -39,7 +39,7 @@ class Field:
         self.key = f"where.{field}"
         self.field = field
         self.attribute = None if field in COLUMNS else field
-        self.cheap = field in SIGNATURE
+        self.cheap = field in COLUMNS and field in SIGNATURE
         self._holds = holds
         self._get: Callable[[Item], Any] = (
             attrgetter(field) if field in COLUMNS else lambda item: item.attribute(field)
