@@ -232,15 +232,15 @@ class Engine:
         if fact is None and self._life.changes_nothing(session, item):
             session.seen = now
             self._see(session, item, now)
-            return
-        self._see(session, item, now)
-        self._life.step(session, item, now)
-        if fact is not None:
-            self._folding.add(session, fact, item, now)
+        else:
+            self._begin(session, item, fact, now)
 
     def _place(self, session: Session, execution: Execution, item: Item, now: float) -> None:
-        """Take the first report of an item into account."""
-        fact = self._put(session, execution, item)
+        """Take the first report of a kept item into account."""
+        self._begin(session, item, self._put(session, execution, item), now)
+
+    def _begin(self, session: Session, item: Item, fact: Fact | None, now: float) -> None:
+        """Have a new item in its units, and its fact, if it leaves one, folded."""
         self._see(session, item, now)
         self._life.step(session, item, now)
         if fact is not None:

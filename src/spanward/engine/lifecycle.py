@@ -98,9 +98,9 @@ class Lifecycle:
     def step(self, session: Session, item: Item, now: float) -> None:
         """An item was taken into account: begin or reopen the units that it is in."""
         self.touch(session, now)
-        if self._named and session.presence.has(None):
-            self._name_turns(session, [session.presence.turn_of(item)], item)
         if self._named:
+            if session.presence.has(None):
+                self._name_turns(session, [session.presence.turn_of(item)], item)
             self._drop_named(session)
         if item.kind == SPAN:
             self._reopen(session, item, now)
