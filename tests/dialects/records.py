@@ -30,7 +30,6 @@ def span(name: str, attributes: dict[str, Any] | None = None, **more: Any) -> Sp
         "source": source(),
         "trace_id": TRACE,
         "span_id": SPAN,
-        "parent_id": b"",
         "name": name,
         "start_ns": 10,
         "end_ns": 20,

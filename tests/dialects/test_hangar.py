@@ -199,7 +199,7 @@ def test_session_end_ends() -> None:
 
 def test_plain_spans_are_items_only_for_those_who_ask() -> None:
     """Unless they carry a diff, which ``all`` and ``any`` read on any record."""
-    assert report(span("chat"), NOTHING_ASKED).items == ()
+    assert report(span("chat", {"session.id": "s"}), NOTHING_ASKED).items == ()
     assert len(report(span("chat", {"hangar.diff.files": ["a"]}), NOTHING_ASKED).items) == 1
     assert item(span("tool.call", {"gen_ai.tool.call.arguments": "{}"}), NOTHING_ASKED).args is None
 

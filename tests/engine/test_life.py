@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from spanward.engine.engine import Engine
 from spanward.engine.limits import Limits
 from spanward.item import EVENT, SPAN, TOOL_CALL, Item, Report
@@ -262,6 +264,16 @@ def test_quiet_sessions_give_their_states_back_and_lose_nothing() -> None:
     assert told(judged.take(reports(item("rm", 9, turn=1)), 62.0)) == [
         ("never", "s1", "fail", "item", 0)
     ]
+
+
+@pytest.mark.parametrize("facts", [64, 65])
+def test_long_sessions_too(facts: int) -> None:
+    """They keep their states, so that an item does not cost more the longer its session is."""
+    most = {"name": "most", "assert": {"count": {"match": {"tool": {}}, "max": facts}}}
+    judged = engine(most, limits=Limits(settle=40.0, idle_timeout=500.0))
+    judged.take(reports(*(item(at=at) for at in range(1, facts + 1))), 0.0)
+    judged.advance(31.0)
+    assert told(judged.take(reports(item(at=900)), 32.0)) == [("most", "s1", "fail", "item", 0)]
 
 
 def test_settled_results_survive_the_cold() -> None:

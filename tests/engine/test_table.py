@@ -66,7 +66,7 @@ def test_what_is_remembered_of_answers_is_bounded() -> None:
     for mask in range(5000):
         true = tuple(index for index in range(14) if mask >> index & 1)
         made = structs.replace(base, true=true, unknown=())
-        concerns = plan.concerns(made, "session")
+        concerns = plan.concerns(made)["session"]
         assert [concern.spec for concern in concerns] == list(true)
     assert len(plan._concerns) <= 4096
 

@@ -118,7 +118,6 @@ def test_ids_status_and_times() -> None:
     record = one(
         span_line(
             traceId=TRACE.upper(),
-            parentSpanId="zz",
             status={"code": "STATUS_CODE_ERROR"},
             startTimeUnixNano="7",
             endTimeUnixNano=9,
@@ -126,7 +125,6 @@ def test_ids_status_and_times() -> None:
         )
     )
     assert record.trace_id.hex() == TRACE
-    assert record.parent_id == b""
     assert record.error
     assert (record.start_ns, record.end_ns) == (7, 9)
     assert one(span_line(status={"code": 2})).error

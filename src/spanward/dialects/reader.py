@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from spanward.dialects import fields
 from spanward.dialects.dialect import About, Dialect
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from spanward.otlp.record import Batch, LogRecord, Source
 
 
-_NO_ITEMS: tuple[Item, ...] = ()
+_Told = tuple[str | None, tuple[Item, ...]]
+"""The session that a record itself names, and the items that it gives."""
+_NO_ITEMS: Final[tuple[Item, ...]] = ()
 
 
 class Reader:
@@ -35,7 +37,7 @@ class Reader:
         self.wanted = asked.attributes.union(*(each.attributes for each in self._dialects))
 
     def reports(self, batch: Batch) -> list[Report]:
-        """One report for each record, in their order.
+        """One report for each record that tells of a session or an item, in their order.
 
         A record whose ids are too long gives none, or is left out of its span's if it is an event;
         it is counted in ``batch.rejected``.
@@ -43,35 +45,39 @@ class Reader:
         reports = []
         for record in batch.records:
             try:
-                reports.append(self._report(record, batch))
+                if isinstance(record, SpanRecord):
+                    start, (session, items) = record.start_ns, self._of_span(record, batch)
+                else:
+                    start, (session, items) = record.time_ns, self._of_log(record)
             except fields.TooLongError as rejection:
                 _reject(batch, rejection)
+                continue
+            if session is not None or items:
+                binds = isinstance(record, SpanRecord)
+                reports.append(
+                    Report(record.trace_id, record.span_id, start, session, binds, items)
+                )
         return reports
 
-    def _report(self, record: SpanRecord | LogRecord, batch: Batch) -> Report:
+    def _of_log(self, record: LogRecord) -> _Told:
         dialect = self._reader_of(record)
-        if isinstance(record, SpanRecord):
-            return self._span_report(record, dialect, batch)
         if dialect is None:
-            session, items = fields.own_session(record.attributes), _NO_ITEMS
-        else:
-            about = self._about(record)
-            session, items = about.belongs.session, dialect.log(record, about, self._asked)
-        return Report(record.trace_id, record.span_id, record.time_ns, session, False, items)
+            return fields.own_session(record.attributes), _NO_ITEMS
+        about = self._about(record)
+        return about.belongs.session, dialect.log(record, about, self._asked)
 
-    def _span_report(self, record: SpanRecord, dialect: Dialect | None, batch: Batch) -> Report:
-        quiet = dialect is None or dialect.passes_by(record, self._asked)
-        if dialect is None or (quiet and not record.events):
-            session, items = fields.own_session(record.attributes), _NO_ITEMS
-        else:
-            about = self._about(record)
-            session, items = about.belongs.session, dialect.span(record, about, self._asked)
-            for index in range(len(record.events)):
-                try:
-                    items += dialect.event(record, index, about, self._asked)
-                except fields.TooLongError as rejection:
-                    _reject(batch, rejection)
-        return Report(record.trace_id, record.span_id, record.start_ns, session, True, items)
+    def _of_span(self, record: SpanRecord, batch: Batch) -> _Told:
+        dialect, events = self._reader_of(record), record.events
+        if dialect is None or (not events and dialect.passes_by(record, self._asked)):
+            return fields.own_session(record.attributes), _NO_ITEMS
+        about = self._about(record)
+        items = dialect.span(record, about, self._asked)
+        for index in range(len(events)):
+            try:
+                items += dialect.event(record, index, about, self._asked)
+            except fields.TooLongError as rejection:
+                _reject(batch, rejection)
+        return about.belongs.session, items
 
     def _about(self, record: SpanRecord | LogRecord) -> About:
         belongs = fields.belongs(record.attributes, record.source.resource_attributes)

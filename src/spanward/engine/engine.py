@@ -6,7 +6,6 @@ are monotonic seconds, given by the caller and never falling. Not safe for sever
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import structs
@@ -86,7 +85,10 @@ class Engine:
     def take(self, reports: Iterable[Report], now: float) -> list[Announcement]:
         """Take reports in their order; gives what is announced because of them."""
         for report in reports:
-            self._guarded(partial(self._take, report), now, again=False)
+            try:
+                self._take(report, now)
+            except Exception as fault:  # noqa: BLE001 - input must never stop the worker
+                self._note(fault)
         self._guarded(self._folding.refresh, now)
         return self._announced()
 
@@ -115,17 +117,19 @@ class Engine:
         """How many distinct items, of how many sessions, there are among the reports kept."""
         return self._keep.totals()
 
-    def _guarded(self, work: Callable[[float], None], now: float, *, again: bool = True) -> None:
+    def _guarded(self, work: Callable[[float], None], now: float) -> None:
         """Do work that takes what it works on away first; a fault is noted and the rest done."""
         while True:
             try:
                 work(now)
-            except Exception as fault:  # noqa: BLE001 - input must never stop the worker
-                self.counters.errors += 1
-                self.faults.append(fault)
-                if again:
-                    continue
-            return
+            except Exception as fault:  # noqa: BLE001 - nor must what comes of it
+                self._note(fault)
+            else:
+                return
+
+    def _note(self, fault: Exception) -> None:
+        self.counters.errors += 1
+        self.faults.append(fault)
 
     def _announced(self) -> list[Announcement]:
         announced, self._judge.out = self._judge.out, []

@@ -5,10 +5,13 @@ from __future__ import annotations
 from copy import copy
 from typing import TYPE_CHECKING
 
+from spanward.engine.plan import JOB, SESSION, TURN
 from spanward.engine.session import unplaced
 from spanward.fact import Fact
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from spanward.engine.counters import Counters
     from spanward.engine.judge import Judge
     from spanward.engine.plan import Concern, Plan
@@ -65,14 +68,13 @@ class Folding:
         """Keep a fact that is new, and fold it."""
         if not self._admit(session, fact):
             return
-        for unit, _ in self._units(session, fact):
-            if unit.cold:  # its states come from the table, which must not have this fact yet
-                unit.ready(self._plan)
         session.table.add(fact)
         self._join(session, fact)
-        for unit, seen in self._units(session, fact):
-            for concern in self._plan.concerns(seen, unit.kind):
-                self._fold(unit, concern, seen, by, now)
+        for unit, seen, concerns in self._units(session, fact):
+            may_change = [concern for concern in concerns if self._counts(unit, concern)]
+            unit.fold(may_change, seen, self._plan)
+            for concern in may_change:
+                self._judge.weigh(unit, concern.spec, unit.monitors[concern.spec], by, now)
 
     def change(self, session: Session, old: Fact | None, new: Fact | None, by: Item | None) -> None:
         """Replace a fact, or remove it (new is None), or put one that is not new to the world."""
@@ -117,21 +119,6 @@ class Folding:
         if fact.job is not None and self._plan.has_jobs:
             self._registry.job(fact.job, session.seen).members.add(session.name)
 
-    def _fold(self, unit: Unit, concern: Concern, fact: Fact, by: Item, now: float) -> None:
-        number = concern.spec
-        if concern.restricted and not self._plan.judges(number, unit.turn):
-            return
-        self._counters.matches[number] += 1
-        if concern.violation:
-            self._counters.violations[number] += 1
-        if self._stale and number in self._stale.get(unit, ()):
-            return
-        monitor = unit.monitors.get(number)
-        if monitor is not None and monitor.standing is not None and not concern.order_bound:
-            return  # settled for good: no fact more can change it
-        monitor = unit.fold(monitor, concern, fact, self._plan)
-        self._judge.weigh(unit, number, monitor, by, now)
-
     def _admit(self, session: Session, fact: Fact) -> bool:
         """Whether there is room for a fact.
 
@@ -143,8 +130,8 @@ class Folding:
         self._lose_beginnings(session, fact)
         settles = any(
             self._settles(unit, concern, seen)
-            for unit, seen in self._units(session, fact)
-            for concern in self._plan.concerns(seen, unit.kind)
+            for unit, seen, concerns in self._units(session, fact)
+            for concern in concerns
         )
         if not settles:
             self._counters.facts_dropped += 1
@@ -174,22 +161,41 @@ class Folding:
         state = operator.start() if monitor is None else copy(monitor.hopeful)
         return operator.outcome(operator.fold(state, concern.hopeful, fact), False) is not None
 
-    def _units(self, session: Session, fact: Fact) -> list[tuple[Unit, Fact]]:
-        """The units that a fact is in, and the fact as each of them sees it."""
-        found = []
-        unit = session.units.get(None)
-        if unit is not None:
-            found.append((unit, fact))
-        if self._plan.has_turns:
+    def _units(
+        self, session: Session, fact: Fact
+    ) -> Iterator[tuple[Unit, Fact, tuple[Concern, ...]]]:
+        """The units that a fact is in, as each of them sees it, and the specs it concerns there."""
+        of = self._plan.concerns(fact)
+        if of[SESSION]:
+            unit = session.units.get(None)
+            if unit is not None:
+                yield unit, fact, of[SESSION]
+        if of[TURN]:
             turn = session.presence.turn_of(fact)
             of_turn = None if turn is None else session.units.get(turn)
             if of_turn is not None:
-                found.append((of_turn, fact))
-        if fact.job is not None and self._plan.has_jobs:
+                yield of_turn, fact, of[TURN]
+        if of[JOB] and fact.job is not None:
             job = self._registry.jobs.get(fact.job)
             if job is not None and job.begun:
-                found.append((job.unit, unplaced(fact)))
-        return found
+                yield job.unit, unplaced(fact), of[JOB]
+
+    def _counts(self, unit: Unit, concern: Concern) -> bool:
+        """Count a match of a spec in a unit; whether it may change the spec's result there.
+
+        What is settled is so for good where order does not matter, and what is stale is folded
+        anew anyway.
+        """
+        number = concern.spec
+        if concern.restricted and not self._plan.judges(number, unit.turn):
+            return False
+        self._counters.matches[number] += 1
+        if concern.violation:
+            self._counters.violations[number] += 1
+        if self._stale and number in self._stale.get(unit, ()):
+            return False
+        monitor = unit.monitors.get(number)
+        return monitor is None or monitor.standing is None or concern.order_bound
 
     def _concerned(
         self, session: Session, fact: Fact | None
@@ -198,8 +204,8 @@ class Folding:
             return {}
         return {
             (unit, concern.spec): (concern, seen)
-            for unit, seen in self._units(session, fact)
-            for concern in self._plan.concerns(seen, unit.kind)
+            for unit, seen, concerns in self._units(session, fact)
+            for concern in concerns
             if self._plan.judges(concern.spec, unit.turn)
         }
 

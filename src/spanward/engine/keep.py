@@ -53,13 +53,15 @@ class Keep:
     def note_homeless(self, identity: bytes, item: Item) -> None:
         """Have a homeless report found again when its trace turns out to be of another session."""
         if item.session is None:
-            self._registry.trace(item.trace_id).ids.add(identity)
+            trace = self._registry.trace(item.trace_id)
+            trace.ids = trace.ids or set()
+            trace.ids.add(identity)
 
     def take_homeless(self, trace_id: bytes) -> list[Execution]:
         """All executions of the items of which a report is homeless in a trace, kept no longer."""
-        ids = self._registry.trace(trace_id).ids
+        trace = self._registry.trace(trace_id)
+        ids, trace.ids = trace.ids or set(), None
         found = [self._kept.pop(identity) for identity in ids if identity in self._kept]
-        ids.clear()
         return [execution for reports in found for execution in reports.executions]
 
     def expire(self, now: float) -> None:
@@ -73,8 +75,9 @@ class Keep:
     def _forget_homeless(self, identity: bytes, reports: Reports) -> None:
         for report in (one for each in reports.executions for one in each.reports):
             trace = self._registry.traces.get(report.trace_id)
-            if trace is not None:
+            if trace is not None and trace.ids is not None:
                 trace.ids.discard(identity)
+                trace.ids = trace.ids or None
 
 
 def identity_of(item: Item, home: str, *, call: bool) -> bytes:

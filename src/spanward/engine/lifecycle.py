@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 _COOL: Final = 30.0
 """Seconds after which a quiet session's operator states are given back; its facts stay."""
+_MOST_COOLED: Final = 64
+"""Facts of a session that is cooled. States do not grow with the facts: beside many they are
+little, and to make them anew from many would let the cost of an item grow with the session."""
 
 
 class _TurnEnd(msgspec.Struct, frozen=True):
@@ -153,9 +156,11 @@ class Lifecycle:
             turns += list(session.presence.turns)
         for turn in turns:
             if session.presence.has(turn):
-                unit = session.units.get(turn) or session.make_unit(turn)
+                known = session.units.get(turn)
+                unit = session.make_unit(turn) if known is None else known
+                if known is None or unit.named:
+                    self._folding.stale_all(unit, by)
                 unit.ended = unit.named = False
-                self._folding.stale_all(unit, by)
         if self._named and session.presence.has(None):
             self._name_turns(session, session.presence.turns, by)
         session.latest = None
@@ -357,5 +362,6 @@ class Lifecycle:
                 continue
             session.warm = False
             session.table.cool()
-            for unit in session.units.values():
-                unit.cool()
+            if len(session.table) <= _MOST_COOLED:
+                for unit in session.units.values():
+                    unit.cool()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from spanward.verdict import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from spanward.engine.plan import Concern
     from spanward.fact import Fact
@@ -61,10 +61,12 @@ class Monitor:
         return self.standing is None and self.announced is None
 
     def fold(self, concern: Concern, fact: Fact) -> bool:
-        """Take one fact more; False when the readings part here and must be folded anew.
+        """Take one fact more; False when the states must be made anew from all facts.
 
-        The states must be there.
+        So it is when they are gone, and when the two readings part with this fact.
         """
+        if not self.folded:
+            return False
         if self.split:
             self._fold_apart(concern.operator, concern, fact)
             return True
@@ -74,18 +76,19 @@ class Monitor:
         self.hopeful = self.fearful = concern.operator.fold(self.hopeful, roles, fact)
         return True
 
-    def refold(self, operator: Operator, facts: Iterable[tuple[Concern, Fact]]) -> None:
+    def refold(self, operator: Operator, facts: Sequence[tuple[Concern, Fact]]) -> None:
         """Make the states anew from all facts of the unit."""
         self.start(operator)
-        self.fearful = operator.start()
-        self.split = True
-        parted = False
+        self.split = any(concern.hopeful != concern.fearful for concern, _ in facts)
+        if self.split:
+            self.fearful = operator.start()
+            for concern, fact in facts:
+                self._fold_apart(operator, concern, fact)
+            return
+        state = self.hopeful
         for concern, fact in facts:
-            parted = parted or concern.hopeful != concern.fearful
-            self._fold_apart(operator, concern, fact)
-        if not parted:
-            self.fearful = self.hopeful
-            self.split = False
+            state = operator.fold(state, concern.hopeful, fact)
+        self.hopeful = self.fearful = state
 
     def outcome(self, operator: Operator, *, complete: bool) -> Result | None:
         """What both readings agree on; UNKNOWN when a complete set leaves them apart."""

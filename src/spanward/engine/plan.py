@@ -96,8 +96,8 @@ class Plan:
         turns = self.specs[spec].turns
         return turns is None or not isinstance(turn, int) or turn in turns
 
-    def concerns(self, fact: Fact, unit: str) -> tuple[Concern, ...]:
-        """The specs of a kind of unit that a fact counts for, in either reading."""
+    def concerns(self, fact: Fact) -> dict[str, tuple[Concern, ...]]:
+        """By kind of unit: the specs that a fact counts for, in either reading."""
         answers = (fact.true, fact.unknown)
         known = self._concerns.get(answers)
         if known is None:
@@ -105,7 +105,7 @@ class Plan:
             if len(self._concerns) >= _MAX_REMEMBERED:
                 self._concerns.clear()
             self._concerns[answers] = known
-        return known[unit]
+        return known
 
     def notes(self, item: Item, answers: Answers) -> tuple[tuple[int, str], ...]:
         """The words to keep of an item: why candidates did not satisfy, and what is unknown."""

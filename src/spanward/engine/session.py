@@ -83,6 +83,11 @@ class Presence:
         seen = self.turns.get(turn)
         return seen is not None and seen.steps > 0 and self.known_by(turn)
 
+    def is_first(self, turn: Turn | None) -> bool:
+        """Whether a turn has but one item so far, plain spans included."""
+        seen = self.turns.get(turn) if turn is not None else None
+        return seen is not None and seen.items == 1
+
     def known_by(self, turn: Turn) -> bool:
         """Whether turns are known here as this one is: by number once there is one, else by key."""
         return (self.numbered > 0) == isinstance(turn, int)
@@ -163,7 +168,7 @@ class Session:
         """The unit of the session itself (turn None) or of one turn."""
         kind = SESSION if turn is None else TURN
         unit = self.units[turn] = Unit(kind, self, session=self.name, turn=turn)
-        unit.cold = len(self.table) > 0
+        unit.cold = len(self.table) > 0 and not self.presence.is_first(turn)
         return unit
 
     def combine(self, whole: Presence, homeless: Iterable[Presence]) -> None:
@@ -177,7 +182,8 @@ class Trace:
     """What is known of a trace: its session, and the homeless items that follow it.
 
     ``session`` is None until a span names one; ``bound_by`` is the (start, span id, session) of
-    the earliest-started span that does. ``ids`` are the identities of kept homeless reports.
+    the earliest-started span that does. ``ids`` are the identities of kept homeless reports;
+    None when there are none.
     """
 
     __slots__ = ("bound_by", "homeless", "ids", "session")
@@ -186,7 +192,7 @@ class Trace:
         self.session: str | None = None
         self.bound_by: tuple[int, bytes, str] | None = None
         self.homeless: Presence | None = None
-        self.ids: set[bytes] = set()
+        self.ids: set[bytes] | None = None
 
 
 class Job:

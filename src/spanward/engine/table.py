@@ -1,12 +1,13 @@
 """The facts of one session, packed: about a hundred bytes each, no Python object per field.
 
-Facts lie one after the other in a byte array. A small table is searched by comparing hashes one by
-one; a large one has an index. (Measured: see ``docs/decisions``.)
+Facts lie one after the other in a byte array. A small table is searched among the bytes of its
+hashes; a large one has an index. (Measured: see ``docs/decisions``.)
 """
 
 from __future__ import annotations
 
 from array import array
+from sys import byteorder
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _SMALL: Final = 64
-"""Up to so many facts, comparing hashes one by one is as fast as a dict and costs no memory."""
+"""Up to so many facts, searching the hashes is as fast as a dict and costs no memory."""
+_HASH_BYTES: Final = 8
 _GONE: Final = 0
 """In place of the hash of a fact that was removed."""
 
@@ -62,7 +64,7 @@ class FactTable:
     def __init__(self, session: str) -> None:
         self.session = session
         self._hashes = array("q")
-        self._offsets = array("l", (0,))
+        self._offsets = array("I", (0,))
         self._data = bytearray()
         self._index: dict[int, int] | None = None
         self._live = 0
@@ -127,14 +129,20 @@ class FactTable:
             self._compact()
 
     def cool(self) -> None:
-        """Give back the index by turn; it is made again when it is asked for."""
+        """Give back what is not needed for keeping facts; it is made again when it is asked for."""
         self._turns = None
+        self._data = bytearray(self._data)  # without room to grow
 
     def _find(self, key: bytes) -> int | None:
         wanted = _hash(key)
         if self._index is not None:
             return self._index.get(wanted)
-        return self._hashes.index(wanted) if wanted in self._hashes else None
+        sought = wanted.to_bytes(_HASH_BYTES, byteorder, signed=True)
+        # Most keys are new. Their bytes are not found, which is known three times sooner
+        # (measured) than by comparing numbers one by one.
+        if sought not in self._hashes.tobytes() or wanted not in self._hashes:
+            return None
+        return self._hashes.index(wanted)
 
     def _unpack(self, at: int) -> Fact:
         start, end = self._offsets[at], self._offsets[at + 1]
@@ -164,7 +172,7 @@ class FactTable:
     def _compact(self) -> None:
         kept = list(self)
         self._hashes = array("q")
-        self._offsets = array("l", (0,))
+        self._offsets = array("I", (0,))
         self._data = bytearray()
         self._index = self._turns = None
         self._live = 0

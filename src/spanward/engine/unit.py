@@ -66,16 +66,21 @@ class Unit:
         self.named = False
         self.cold = False
 
-    def fold(self, monitor: Monitor | None, concern: Concern, fact: Fact, plan: Plan) -> Monitor:
-        """Take one fact more into account, which is among the unit's facts already.
+    def fold(self, concerns: Iterable[Concern], fact: Fact, plan: Plan) -> None:
+        """Take a fact into account that is new, and among the unit's facts already.
 
-        The unit was made ``ready`` before the fact was. ``monitor`` is that of the spec, None when
-        there is none yet.
+        ``concerns`` are the specs whose result it may change. States that are not there, or whose
+        readings part with this fact, are made anew from all facts, in one pass over them.
         """
-        monitor = monitor or self._monitor(concern.spec, plan)
-        if not monitor.fold(concern, fact):
-            self.refold({concern.spec}, plan)
-        return monitor
+        anew = set()
+        for concern in concerns:
+            monitor = self.monitors.get(concern.spec)
+            if monitor is None and not self.cold:
+                monitor = self._monitor(concern.spec, plan)
+            if monitor is None or not monitor.fold(concern, fact):
+                anew.add(concern.spec)
+        if anew:
+            self.refold(anew, plan)
 
     def refold(self, specs: AbstractSet[int], plan: Plan) -> None:
         """Make the states of some specs anew from the facts, in one pass over them."""
@@ -88,7 +93,7 @@ class Unit:
         """Of each of some specs: the facts that concern it."""
         found: dict[int, Concerned] = {spec: [] for spec in specs}
         for fact in self.source.facts(self):
-            for concern in plan.concerns(fact, self.kind):
+            for concern in plan.concerns(fact)[self.kind]:
                 if concern.spec in found:
                     found[concern.spec].append((concern, fact))
         return found
@@ -121,6 +126,4 @@ class Unit:
         monitor = self.monitors.get(spec)
         if monitor is None:
             monitor = self.monitors[spec] = Monitor(plan.specs[spec].operator)
-            if self.cold:
-                monitor.drop_states()
         return monitor

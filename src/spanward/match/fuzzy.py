@@ -37,11 +37,14 @@ _EXACT: Final = Context(prec=2 * (_MAX_DIGITS + _MAX_EXPONENT))
 
 def normalize(text: str) -> str:
     """The text as fuzzy comparison sees it (seed, section 3)."""
-    return _SPACES.sub(" ", _DROPPED.sub("", text.strip().lower()))
+    dropped = _DROPPED.sub("", text.strip().lower())
+    return dropped if dropped.isalnum() else _SPACES.sub(" ", dropped)
 
 
 def number(text: str) -> Decimal | None:
     """The number that a normalized text is, or None when it is not one or too large for one."""
+    if text.isdigit() and text.isascii() and len(text) <= _MAX_DIGITS:  # most are this plain
+        return Decimal(text)
     found = _NUMBER.fullmatch(text) if text[:1] in _BEGIN else None
     if found is None:
         return None

@@ -38,7 +38,7 @@ def search(pattern: str, place: Place, problems: Problems) -> Pattern | None:
     find = compiled.search
 
     def holds(text: str) -> bool:
-        return find(text) is not None
+        return find(text.encode()) is not None
 
     return holds
 
@@ -51,7 +51,7 @@ def fullmatch(pattern: str, place: Place, problems: Problems) -> Pattern | None:
     find = compiled.fullmatch
 
     def holds(text: str) -> bool:
-        return find(text) is not None
+        return find(text.encode()) is not None
 
     return holds
 
@@ -97,7 +97,9 @@ def _compile(pattern: str, place: Place, problems: Problems) -> Any:
     options = re2.Options()
     options.log_errors = False
     try:
-        compiled = re2.compile(pattern, options)
+        # As bytes, UTF-8 on both sides: for a str RE2's wrapper also counts characters, which
+        # nobody asks for and which takes a third of the time (measured).
+        compiled = re2.compile(pattern.encode(), options)
     except re2.error as error:
         problems.error(place, f"bad regex: {_words(error)}")
         return None

@@ -15,10 +15,8 @@ from spanward.item import Attributes
 from spanward.otlp.assembly import (
     OWN_SCOPE,
     OWN_SPAN,
-    SPAN_ID_BYTES,
     STATUS_ERROR,
     Assembly,
-    identifier,
     moment,
 )
 from spanward.otlp.jsonvalues import text, whole_value
@@ -104,7 +102,6 @@ class _Road:
                 source,
                 trace_id,
                 span_id,
-                identifier(_bytes(span, "parentSpanId"), SPAN_ID_BYTES),
                 name,
                 start,
                 max(start, moment(_integer(span, "endTimeUnixNano"))),

@@ -30,12 +30,11 @@ class EventRecord(msgspec.Struct, frozen=True):
 
 
 class SpanRecord(msgspec.Struct, frozen=True):
-    """A span. ``trace_id`` is 16 bytes, ``span_id`` 8, ``parent_id`` 8 or empty; none is zero."""
+    """A span. ``trace_id`` is 16 bytes, ``span_id`` 8; neither is zero."""
 
     source: Source
     trace_id: bytes
     span_id: bytes
-    parent_id: bytes
     name: str
     start_ns: int
     end_ns: int

@@ -33,14 +33,13 @@ _SPANS: Final = {
     "Span": {
         1: "bytes trace_id",
         2: "bytes span_id",
-        4: "bytes parent_span_id",
         5: "bytes name",
         7: "fixed64 start_time_unix_nano",
         8: "fixed64 end_time_unix_nano",
         9: "*bytes attributes",
         10: "uint32 dropped_attributes_count",
         11: "*Event events",
-        15: "Status status",
+        15: "bytes status",
     },
     "Event": {
         1: "fixed64 time_unix_nano",
@@ -131,6 +130,7 @@ parse_traces: Final = _VIEW["TracesData"].FromString
 parse_logs: Final = _VIEW["LogsData"].FromString
 parse_resource: Final = _VIEW["Resource"].FromString
 parse_scope: Final = _VIEW["Scope"].FromString
+parse_status: Final = _VIEW["Status"].FromString
 parse_attribute: Final = _VIEW["KeyValue"].FromString
 parse_value: Final = _VIEW["AnyValue"].FromString
 """Each gives a message of the view, and raises ``DecodeError`` for bytes that are not one."""

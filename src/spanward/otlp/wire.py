@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from google.protobuf.message import DecodeError
 
@@ -11,16 +11,17 @@ from spanward.otlp import view
 from spanward.otlp.assembly import (
     OWN_SCOPE,
     OWN_SPAN,
-    SPAN_ID_BYTES,
     STATUS_ERROR,
     Assembly,
-    identifier,
     moment,
 )
 from spanward.otlp.malformed import Malformed
 from spanward.otlp.record import Batch, EventRecord, Source, SpanRecord
 from spanward.otlp.values import INT64_MAX
 from spanward.otlp.wirevalues import attribute, everything, has_none_of, text, whole_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _MOST_KNOWN: Final = 8192
 """Attributes remembered, wanted or not. What repeats comes back soon after it is forgotten."""
@@ -33,8 +34,8 @@ _LONGEST_SOURCE: Final = 16 * 1024
 memory grow with what a sender puts there."""
 
 _Read = TypeVar("_Read")
-_Attribute = tuple[str, Any]
-_UNWANTED: Final[_Attribute] = ("", None)
+_Attribute = tuple[str, Any] | None
+"""Name and value; None for what nobody wants."""
 
 
 class WireReader:
@@ -47,8 +48,8 @@ class WireReader:
 
     def __init__(self, wanted: frozenset[str]) -> None:
         self._wanted = wanted
-        self._wanted_keys = frozenset(name.encode() for name in wanted)
-        self._known: dict[bytes, _Attribute] = {}
+        self._known = _Known(wanted)
+        self._read: Callable[[bytes], _Attribute] = self._known.__getitem__
         self._resources: dict[bytes, Attributes] = {}
         self._scopes: dict[bytes, tuple[str, str, Attributes]] = {}
 
@@ -81,9 +82,9 @@ class WireReader:
 
     def _spans(self, assembly: Assembly, source: Source, spans: Any) -> None:
         """Read the spans of one scope; one loop, for a call a span is what would cost most."""
-        add = assembly.batch.records.append
+        add, attributes = assembly.batch.records.append, self._attributes
         may_be_own = source.scope == OWN_SCOPE
-        for span in spans:
+        for span in spans[:]:
             trace_id, span_id = span.trace_id, span.span_id
             if not assembly.accepts(trace_id, span_id):
                 continue
@@ -91,7 +92,7 @@ class WireReader:
                 assembly.batch.dropped += 1
             name = span.name.decode("utf-8", "replace")
             own = may_be_own and name == OWN_SPAN
-            events = span.events
+            events, status = span.events, span.status
             start, end = span.start_time_unix_nano, span.end_time_unix_nano
             if start > INT64_MAX or end > INT64_MAX:
                 start, end = moment(start), moment(end)
@@ -100,13 +101,12 @@ class WireReader:
                     source,
                     trace_id,
                     span_id,
-                    identifier(span.parent_span_id, SPAN_ID_BYTES),
                     name,
                     start,
                     max(start, end),
-                    span.status.code == STATUS_ERROR,
-                    (everything if own else self._attributes)(span.attributes),
-                    tuple(map(self._event, events)) if events else (),
+                    bool(status) and view.parse_status(status).code == STATUS_ERROR,
+                    (everything if own else attributes)(span.attributes),
+                    tuple(map(self._event, events[:])) if events else (),
                 )
             )
 
@@ -151,25 +151,32 @@ class WireReader:
         return found
 
     def _attributes(self, raw_attributes: Any) -> Attributes:
-        """The wanted ones of some raw attributes; a key that stands twice has its last value."""
-        found: Attributes = {}
-        known = self._known
-        for raw in raw_attributes:
-            pair = known.get(raw)
-            if pair is None:
-                pair = self._read(raw)
-            if pair is not _UNWANTED:
-                found[pair[0]] = pair[1]
-        return found
+        """The wanted ones of some raw attributes; a key that stands twice has its last value.
 
-    def _read(self, raw: bytes) -> _Attribute:
-        found = _UNWANTED
+        Here and elsewhere a repeated field is copied to a list before it is iterated over, which
+        costs half (measured): the field itself has only the slow protocol of ``__getitem__``.
+        """
+        return dict(filter(None, map(self._read, raw_attributes[:])))
+
+
+class _Known(dict[bytes, _Attribute]):
+    """Raw attributes, each read once: name and value, None for one that nobody wants.
+
+    A dict that fills itself, so that reading what is known costs no call of ours.
+    """
+
+    def __init__(self, wanted: frozenset[str]) -> None:
+        self._wanted = wanted
+        self._wanted_keys = frozenset(name.encode() for name in wanted)
+
+    def __missing__(self, raw: bytes) -> _Attribute:
+        found: _Attribute = None
         if not has_none_of(self._wanted_keys, raw):
-            found = attribute(raw)
-            if found[0] not in self._wanted or found[1] is None:
-                found = _UNWANTED
+            name, value = attribute(raw)
+            if name in self._wanted and value is not None:
+                found = (name, value)
         if len(raw) <= _LONGEST_KNOWN:
-            _remember(self._known, raw, found, _MOST_KNOWN)
+            _remember(self, raw, found, _MOST_KNOWN)
         return found
 
 
