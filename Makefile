@@ -4,12 +4,13 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BENCH ?=
+KILLS ?= 300
 
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test lint torture bench clean
 .SILENT:
 
 help: ## what there is to run
-	awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(READY) ## see an agent's session judged live, in the terminal
 	$(BIN)/spanward demo
@@ -31,6 +32,9 @@ lint: $(READY) ## style, types and who may import whom
 	$(BIN)/mypy
 	echo "rooms:"
 	$(BIN)/lint-imports --no-logo
+
+torture: $(READY) ## kill the service a few hundred times and see that nothing is lost (KILLS=300)
+	$(BIN)/python -m tests.stores.torture $(KILLS)
 
 bench: $(READY) ## spans a second and core, costs by stage, memory a session (BENCH=--quick for a taste)
 	$(BIN)/python bench/run.py $(BENCH)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 from spanward.dialects import DIALECTS, Reader
 from spanward.engine.engine import Engine
 from spanward.engine.limits import Limits
+from spanward.engine.plan import Plan
 from spanward.errors import Problems, render_all
-from spanward.match.dispatch import Dispatch
 from spanward.otlp.wire import WireReader
 from spanward.specs.asking import asked_by
 from spanward.specs.loader import load
@@ -50,7 +50,7 @@ def costs(
 def _once(requests: Sequence[bytes], spans: int, specs: Sequence[Spec]) -> dict[str, float]:
     reader = Reader(DIALECTS.values(), asked_by(specs))
     wire = WireReader(reader.wanted)
-    dispatch = Dispatch([role.matcher for spec in specs for role in spec.operator.roles])
+    dispatch = Plan(specs).dispatch
     engine = Engine(specs, Limits())
     taken = {"decode": 0.0, "dialect": 0.0, "matchers": 0.0, "engine": 0.0}
     measured_from = int(len(requests) * WARM_UP)

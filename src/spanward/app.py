@@ -27,13 +27,12 @@ from spanward.dialects import DIALECTS, Dialect
 from spanward.emitters.jsonl import JsonLines
 from spanward.emitters.outlet import Emitter, Outlet
 from spanward.emitters.spans import VerdictSpans, exporter
-from spanward.emitters.tally import VerdictTally
 from spanward.receive.admission import Admission
 from spanward.receive.grpc import GrpcDoor
 from spanward.specs.spec import Spec
 from spanward.stores import Store
 from spanward.stores.memory import MemoryStore
-from spanward.verdict import Announcement
+from spanward.stores.sqlite import SqliteStore
 from spanward.worker import Worker
 
 log = logging.getLogger(__name__)
@@ -59,32 +58,17 @@ async def running(
     drain: bool = False,
     dialects: Iterable[Dialect] = tuple(DIALECTS.values()),
     more_emitters: Iterable[Emitter] = (),
+    store: Store | None = None,
 ) -> AsyncIterator[Service]:
     """A service that runs for the time of the context, and stops in good order.
 
-    ``drain`` makes every open result final on the way out. Raises ``OSError`` when an address
+    ``drain`` makes every open result final on the way out. Without ``store`` it is the one that
+    the configuration names. Raises ``OSError`` when an address
     cannot be had or a file cannot be written; nothing runs then.
     """
+    store = store or open_store(config)
     outlets = [Outlet(emitter) for emitter in (*_emitters(config), *more_emitters)]
-    tally = VerdictTally(spec.name for spec in specs)
-
-    def announce(
-        announcements: Sequence[Announcement], violated: Sequence[str], at_ns: int
-    ) -> None:
-        tally.take(announcements, violated, at_ns)
-        if announcements:
-            for outlet in outlets:
-                outlet.put(announcements, at_ns)
-
-    store = MemoryStore()
-    worker = Worker(
-        specs,
-        config.limits,
-        dialects,
-        store,
-        announce,
-    )
-    worker.tally.evaluation_seconds = tally.evaluation.observe
+    worker = Worker(specs, config.limits, dialects, store, outlets)
     admission = Admission(
         config.max_requests, config.max_queue_mib * _MIB, config.max_message_mib * _MIB
     )
@@ -95,7 +79,7 @@ async def running(
         config.admin.host,
         config.admin.port,
         config.allowed_hosts,
-        ServiceMetrics(spanward.__version__, specs, worker, tally, outlets, config.max_requests),
+        ServiceMetrics(spanward.__version__, specs, worker, outlets, config.max_requests),
         status.tell,
     )
     worker.start()
@@ -111,14 +95,13 @@ async def running(
         yield Service(grpc_port, admin_port, worker)
     finally:
         admin.ready = False
-        await _stop(door, worker, store, outlets, drain=drain, within=config.drain_timeout)
+        await _stop(door, worker, outlets, drain=drain, within=config.drain_timeout)
         await admin.stop()
 
 
 async def _stop(
     door: GrpcDoor,
     worker: Worker,
-    store: Store,
     outlets: Sequence[Outlet],
     *,
     drain: bool,
@@ -132,12 +115,23 @@ async def _stop(
 
     # Half: an open health watch or a silent sender must not use up the emitters' time.
     await door.stop(within / 2)
-    if await asyncio.to_thread(worker.stop, drain=drain, timeout=max(left(), _LEAST)):
-        store.close()
-    else:
-        log.error("the worker did not finish in time: what it was judging is lost")
+    finished = await asyncio.to_thread(worker.stop, drain=drain, timeout=max(left(), _LEAST))
+    if not finished:
+        log.error("the worker did not finish in time: what it was judging was not acknowledged")
     until = max(left(), _LEAST)
-    await asyncio.gather(*(asyncio.to_thread(outlet.close, until) for outlet in outlets))
+    waiting = await asyncio.gather(*(asyncio.to_thread(each.close, until) for each in outlets))
+    for outlet, number in zip(outlets, waiting, strict=True):
+        if number:
+            log.error("%d announcements did not go out through %s", number, outlet.name)
+    if finished:
+        await asyncio.to_thread(worker.close)
+
+
+def open_store(config: Config) -> Store:
+    """The store that is configured. Raises ``OSError`` when it cannot be had."""
+    if config.store is None:
+        return MemoryStore()
+    return SqliteStore(config.store, time.strftime("unreadable-%Y%m%dT%H%M%SZ", time.gmtime()))
 
 
 def _emitters(config: Config) -> list[Emitter]:

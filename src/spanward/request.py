@@ -12,12 +12,16 @@ Signal = Literal["traces", "logs"]
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What a sender is told. ``malformed`` and ``failed`` are words; empty when all went well."""
+    """What a sender is told: words, empty when all went well.
+
+    ``malformed`` and ``failed``: sending it again is of no use; ``unsaved``: it is.
+    """
 
     rejected: int = 0
     reason: str = ""
     malformed: str = ""
     failed: str = ""
+    unsaved: str = ""
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -32,8 +36,9 @@ class Tally:
     """What doors and the worker count, apart from the engine.
 
     ``refused`` is by reason: doors write ``overloaded``, ``slow`` and ``not_one_message`` in their
-    loop, the worker writes ``malformed`` and all else in its thread, so that no figure has two
-    writers. ``failures`` counts faults of the service itself: it must stay 0.
+    loop, the worker writes ``malformed`` and ``unsaved`` and all else in its thread, so that no
+    figure has two writers. ``failures`` counts faults of the service itself: it must stay 0.
+    ``store_failures`` counts commits and reads that the store could not do.
     """
 
     def __init__(self) -> None:
@@ -43,8 +48,4 @@ class Tally:
         self.incomplete = 0
         self.own_verdicts = 0
         self.failures = 0
-        self.evaluation_seconds: Callable[[float], None] = _ignore
-
-
-def _ignore(seconds: float) -> None:
-    """Nobody measures."""
+        self.store_failures = 0

@@ -1,7 +1,8 @@
 """The worker: the one thread that owns decoder, dialects, engine and store.
 
 Requests wait in a bounded queue; the worker takes all that wait as a group, decodes and judges
-them, commits, hands the announcements on (which never waits), and answers the senders. What one
+them, saves what changed, hands the announcements on (which never waits), and answers the senders.
+What could not be saved stays to be saved, and no sender is told "ok" before it is. What one
 request does wrong is its own affair: it is answered and counted, and the worker goes on. A fault
 of the service's own is counted and told, and never ends the thread: every request is answered.
 """
@@ -20,6 +21,9 @@ import msgspec
 
 from spanward.dialects import Dialect, Reader
 from spanward.emitters.identity import is_own_verdict
+from spanward.emitters.outbox import Outbox
+from spanward.emitters.outlet import Outlet
+from spanward.emitters.tally import VerdictTally
 from spanward.engine.counters import Counters
 from spanward.engine.engine import Engine
 from spanward.engine.limits import Limits
@@ -28,9 +32,11 @@ from spanward.otlp import Malformed
 from spanward.otlp.record import Batch, SpanRecord
 from spanward.otlp.wire import WireReader
 from spanward.request import Answer, Request, Tally
+from spanward.saved import SavedCounts, Saving, Sending
 from spanward.specs.asking import asked_by
 from spanward.specs.spec import Spec
 from spanward.stores import Store
+from spanward.vault import NOTHING
 from spanward.verdict import Announcement, Cause
 
 log = logging.getLogger(__name__)
@@ -44,9 +50,9 @@ _MOST_IN_GROUP: Final = 64
 _SNAPSHOT_SHARE: Final = 50.0
 """A snapshot of the gauges may take one part in so many of the worker's time."""
 _FAILED: Final = Answer(failed="internal error")
-
-Announce = Callable[[Sequence[Announcement], Sequence[str], int], None]
-"""(announcements, specs that were violated, wall time in Unix nanoseconds) → nothing."""
+_UNSAVED: Final = Answer(unsaved="the store cannot save or read just now, try again")
+_CLOCK_EVERY: Final = 30.0
+"""Seconds after which the clock is saved at the latest: so much of it may be lost in a crash."""
 
 
 class Gauges(msgspec.Struct, frozen=True):
@@ -57,9 +63,10 @@ class Gauges(msgspec.Struct, frozen=True):
 
 
 class Worker:
-    """Takes requests by ``offer``; tells ``announce`` what there is to tell.
+    """Takes requests by ``offer``; puts what there is to tell into the outbox, and into figures.
 
-    Call ``start`` once, then ``stop`` once. Whoever offers bounds what waits (``Admission``).
+    Call ``start`` once, then ``stop`` once, then, when the outlets are closed, ``close``. Whoever
+    offers bounds what waits (``Admission``). Raises ``OSError`` when the store cannot be read.
     """
 
     def __init__(
@@ -68,28 +75,41 @@ class Worker:
         limits: Limits,
         dialects: Iterable[Dialect],
         store: Store,
-        announce: Announce,
+        outlets: Sequence[Outlet] = (),
     ) -> None:
         self.tally = Tally()
+        self.verdicts = VerdictTally(spec.name for spec in specs)
         self.gauges = Gauges()
-        self._engine = Engine(specs, limits)
+        self._start = store.clock - time.monotonic()
+        self._engine = Engine(specs, limits, store.vault or NOTHING, self._now(), lost=store.lost)
         self._reader = Reader(dialects, asked_by(specs))
         self._wire = WireReader(self._reader.wanted)
         self._store = store
-        self._announce = announce
+        self._outbox = Outbox(outlets, store.sendings())
+        self._unsaved: list[Sending] = []
+        self._sent: list[int] = []
+        self._told: set[str] = set()
+        self._saved_counts: dict[str, SavedCounts] = {}
+        self._saved_clock = store.clock
         self._waiting: deque[Request] = deque()
         self._changed = threading.Condition()
         self._stopping = False
         self._drain = False
         self._next_snapshot = 0.0
         self._names = [spec.name for spec in specs]
-        self._violations = [0] * len(specs)
+        self._load_counts()
+        self._violations = list(self.counters.violations)
         self._thread = threading.Thread(target=self._run, name="spanward-worker", daemon=True)
 
     @property
     def counters(self) -> Counters:
         """The engine's counters, to be read only."""
         return self._engine.counters
+
+    @property
+    def store_was_lost(self) -> bool:
+        """Whether the store could not be read at start, and is a new one."""
+        return self._store.lost
 
     @property
     def queue_length(self) -> int:
@@ -118,17 +138,27 @@ class Worker:
         self._thread.join(timeout)
         return not self._thread.is_alive()
 
+    def close(self) -> None:
+        """Save what went out since the thread ended, and close the store."""
+        self._guarded(self._save, otherwise=False)
+        self._guarded(self._store.close, None)
+
     def _run(self) -> None:
         while (group := self._take_group()) is not None:
             self._work(group)
-        if self._drain:
-            self._settle(self._guarded(self._finish, []))
+        while self._drain and self._settle(self._guarded(self._finish, [])):
+            if not self._guarded(lambda: self._engine.sessions_active, 0):
+                break
+
+    def _now(self) -> float:
+        """The service's clock: seconds that it ran in all, with the same store."""
+        return time.monotonic() + self._start
 
     def _finish(self) -> list[Announcement]:
-        return self._engine.finish(Cause.SHUTDOWN, time.monotonic())
+        return self._engine.finish(Cause.SHUTDOWN, self._now())
 
     def _advance(self) -> list[Announcement]:
-        return self._engine.advance(time.monotonic())
+        return self._engine.advance(self._now())
 
     def _take_group(self) -> list[Request] | None:
         """The requests that wait, perhaps none; None when it is time to stop."""
@@ -145,23 +175,91 @@ class Worker:
         answers = [self._judge(request, announced) for request in group]
         announced += self._guarded(self._advance, [])
         if not self._settle(announced):
-            answers = [answer if answer.malformed else _FAILED for answer in answers]
+            answers = [
+                answer if answer.malformed or answer.failed else _UNSAVED for answer in answers
+            ]
+        self.tally.refused["unsaved"] += sum(bool(answer.unsaved) for answer in answers)
         for request, answer in zip(group, answers, strict=True):
             self._guarded(partial(request.answer, answer), None)
         self._guarded(self._look_at_gauges, None)
 
     def _settle(self, announced: list[Announcement]) -> bool:
-        """Save what was taken and tell what there is to tell; whether it was saved.
+        """Save what was taken and tell what there is to tell; whether all was saved.
 
         It is told even when it was not: an alarm that comes twice is better than none.
         """
-        saved = self._guarded(self._commit, otherwise=False)
-        self._guarded(partial(self._tell, announced), None)
+        at_ns = time.time_ns()
+        violated = self._newly_violated()
+        self._guarded(partial(self.verdicts.take, announced, violated, at_ns), None)
+        self._told.update(violated, (one.verdict.spec for one in announced))
+        made = self._outbox.make(announced, at_ns)
+        self._unsaved += made
+        saved = self._guarded(self._save, otherwise=False)
+        self._guarded(partial(self._outbox.send, made), None)
         return saved
 
-    def _commit(self) -> bool:
-        self._store.commit()
+    def _save(self) -> bool:
+        """Save everything that was not saved yet; whether it is. It stays to be saved if not."""
+        self._sent += self._outbox.done()
+        now = self._now()
+        if self._store.vault is None:
+            self._engine.saved(now)
+            self._forget_unsaved()
+            return True
+        counts = self._changed_counts()
+        some = self._engine.has_changes or self._unsaved or self._sent or counts
+        if not some and now - self._saved_clock < _CLOCK_EVERY:
+            return True
+        sent = frozenset(self._sent)
+        saving = Saving(
+            clock=now,
+            numbering=self._engine.numbering,
+            changes=self._engine.changes(),
+            counts=counts,
+            sendings=[one for one in self._unsaved if one.number not in sent],
+            sent=list(self._sent),
+        )
+        started = time.perf_counter()
+        try:
+            self._store.commit(saving)
+        except OSError as error:
+            self._store_failed(error)
+            return False
+        self.verdicts.commits.observe(time.perf_counter() - started)
+        self._engine.saved(now)
+        self._saved_counts |= counts
+        self._saved_clock = now
+        self._forget_unsaved()
         return True
+
+    def _forget_unsaved(self) -> None:
+        self._unsaved.clear()
+        self._sent.clear()
+        self._told.clear()
+
+    def _store_failed(self, error: OSError) -> None:
+        self.tally.store_failures += 1
+        log.error("%s: senders are asked to try again", error)
+
+    def _load_counts(self) -> None:
+        """Have the figures of the specs go on where they stopped."""
+        self._saved_counts = self._store.counts_by_spec()
+        for number, name in enumerate(self._names):
+            saved = self._saved_counts.get(name)
+            if saved is not None:
+                self.counters.matches[number] = saved.matches
+                self.counters.violations[number] = saved.violations
+                self.verdicts.load(name, saved)
+
+    def _changed_counts(self) -> dict[str, SavedCounts]:
+        """The figures of the specs that an item concerned, or of which something was told."""
+        counters, known = self.counters, self._saved_counts
+        figures = zip(self._names, counters.matches, counters.violations, strict=True)
+        return {
+            name: self.verdicts.save(name, matches, violations)
+            for name, matches, violations in figures
+            if name in self._told or name not in known or known[name].matches != matches
+        }
 
     def _guarded(self, work: Callable[[], _Given], otherwise: _Given) -> _Given:
         """What some work gives, or the other value when it fails; the thread must not end of it."""
@@ -176,11 +274,14 @@ class Worker:
         started = time.perf_counter()
         try:
             batch = self._decode(request)
-            announced += self._engine.take(self._reader.reports(batch), time.monotonic())
+            announced += self._engine.take(self._reader.reports(batch), self._now())
         except Malformed as mistake:
             self.tally.refused["malformed"] += 1
             log.warning("a %s request is malformed: %s", request.signal, visible(str(mistake)))
             return Answer(malformed=f"not an OTLP {request.signal} request")
+        except OSError as error:
+            self._store_failed(error)
+            return _UNSAVED
         except Exception:
             # A fault of ours, that the same bytes would meet again: INTERNAL, on which an OTLP
             # sender gives up, and not UNAVAILABLE, on which it would send them for ever.
@@ -188,7 +289,7 @@ class Worker:
             log.exception("a %s request could not be judged", request.signal)
             return _FAILED
         self._tell_faults()
-        self.tally.evaluation_seconds(time.perf_counter() - started)
+        self.verdicts.evaluation.observe(time.perf_counter() - started)
         self.tally.rejected.update(batch.rejected)
         rejected = sum(batch.rejected.values())
         if not rejected:
@@ -208,11 +309,6 @@ class Worker:
             self.tally.own_verdicts += len(batch.records) - len(kept)
             batch.records = kept
         return batch
-
-    def _tell(self, announced: list[Announcement]) -> None:
-        violated = self._newly_violated()
-        if announced or violated:
-            self._announce(announced, violated, time.time_ns())
 
     def _newly_violated(self) -> list[str]:
         """The specs that were violated since this was last asked, in failed units too."""

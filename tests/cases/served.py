@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import tempfile
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import grpc.aio
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
@@ -20,6 +22,8 @@ from spanward.verdict import Announcement
 from .keyed import Keyed
 from .wire import Request
 
+_IN_MEMORY = Path("/dev/shm")  # noqa: S108  a folder of our own is made in it
+"""Where a file costs no wait for a disk; that it is really saved is for other tests to show."""
 ANY_PORT = Endpoint("127.0.0.1", 0)
 
 
@@ -44,9 +48,11 @@ def announced(
 ) -> list[Announcement]:
     """All that a service announces from its start to its drained end, requests one by one."""
     limits = Limits(settle=0.0, max_open=max_open)
-    config = Config(grpc=ANY_PORT, admin=ANY_PORT, limits=limits)
     sink = Sink()
-    asyncio.run(_run(config, specs, requests, sink))
+    with tempfile.TemporaryDirectory(dir=_IN_MEMORY if _IN_MEMORY.is_dir() else None) as folder:
+        store = Path(folder) / "spanward.db"
+        config = Config(grpc=ANY_PORT, admin=ANY_PORT, limits=limits, store=store)
+        asyncio.run(_run(config, specs, requests, sink))
     return sink.announced
 
 

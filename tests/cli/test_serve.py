@@ -20,12 +20,14 @@ CONFIG = """
 receivers: {otlp_grpc: {endpoint: "127.0.0.1:0"}}
 admin: {endpoint: "127.0.0.1:0"}
 emitters: {jsonl: {path: "-"}}
+store: {path: "${FOLDER}/spanward.db"}
 """
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A configuration on free ports, and a spec."""
+    monkeypatch.setenv("FOLDER", str(tmp_path))
     (tmp_path / "config.yaml").write_text(CONFIG, encoding="utf-8")
     (tmp_path / "spec.yaml").write_text(NEVER_RM, encoding="utf-8")
     return tmp_path
@@ -119,11 +121,39 @@ def test_an_address_that_cannot_be_had_ends_it(folder: Path, serving: Serving) -
     taken.write_text(
         CONFIG.replace(
             'grpc: {endpoint: "127.0.0.1:0"', f'grpc: {{endpoint: "127.0.0.1:{serving.grpc_port}"'
-        ),
+        ).replace("spanward.db", "another.db"),
         encoding="utf-8",
     )
     code, said = serve("--config", str(taken), "--specs", str(folder / "spec.yaml"))
     assert (code, "is the port in use?" in said) == (2, True)
+
+
+def test_a_store_belongs_to_one_process(folder: Path, serving: Serving) -> None:
+    """A second one would undo what the first one saved: said in words, with exit code 2."""
+    config, specs = str(folder / "config.yaml"), str(folder / "spec.yaml")
+    code, said = serve("--config", config, "--specs", specs)
+    assert (code, "spanward.db is in use by another process" in said) == (2, True)
+    assert serving.stop()[0] == 0
+
+
+def test_a_restart_goes_on_where_it_stopped(folder: Path) -> None:
+    """Without draining: an open session is finished by the next process, with its own facts."""
+    specs, config = str(folder / "spec.yaml"), str(folder / "config.yaml")
+    first = Serving("--specs", specs, "--config", config)
+    export(first.grpc_port, request(call("rm", 1), call("ls", 2, "s2")))
+    code, verdicts = first.stop()
+    assert (code, [one["session"] for one in verdicts]) == (0, ["s1"])
+    second = Serving("--specs", specs, "--config", config, "--drain")
+    assert (
+        'spanward_violations_total{operator="never",severity="critical",spec="never-rm"} 1.0'
+        in (page(second.admin_port, "/metrics"))
+    )
+    export(second.grpc_port, request(call("rm", 3, "s2"), call("rm", 4, "s1")))
+    code, verdicts = second.stop()
+    assert [(one["session"], one["result"], one["early"]) for one in verdicts] == [
+        ("s2", "fail", True)
+    ]
+    assert (folder / "spanward.db").stat().st_mode & 0o777 == 0o600
 
 
 def test_print_config(folder: Path) -> None:
@@ -131,7 +161,7 @@ def test_print_config(folder: Path) -> None:
     code, said = serve("--config", str(folder / "config.yaml"), "--print-config")
     assert code == 0
     assert "endpoint: 127.0.0.1:0" in said
-    assert "kind: memory" in said
+    assert "kind: sqlite" in said
 
 
 def test_version_and_help() -> None:

@@ -14,6 +14,7 @@ from spanward.engine.registry import Registry
 from spanward.engine.table import FactTable
 from spanward.fact import Fact
 from spanward.item import CUT, TOOL_CALL, Item
+from spanward.vault import NOTHING
 from tests.engine.judged import compiled
 
 
@@ -76,7 +77,7 @@ def test_names_of_dropped_sessions_are_forgotten_in_the_end(
 ) -> None:
     """The oldest first: there is an end to everything that is kept."""
     monkeypatch.setattr(registry, "_MOST_GONE", 2)
-    kept = Registry(has_turns=False, has_jobs=False)
+    kept = Registry(Plan([]), NOTHING, 0.0, 0.0)
     for name in ("a", "b", "c"):
         kept.drop(kept.session(name, 0.0), remembered=True)
     assert [kept.session(name, 0.0).gap for name in ("a", "b", "c")] == [False, True, True]

@@ -74,7 +74,7 @@ def _one_by_one(matchers: Sequence[Matcher], asked: Item) -> tuple[set[int], set
 @given(st.lists(_ITEMS, min_size=1, max_size=12))
 def test_the_answers_are_those_of_asking_every_matcher(items: list[Item]) -> None:
     """Whatever was asked before, and whatever is remembered of it."""
-    dispatch = Dispatch(MATCHERS)
+    dispatch = Dispatch(dict(enumerate(MATCHERS)))
     for asked in [*items, *items]:
         answers = dispatch.answers(asked)
         assert len(set(answers.true + answers.unknown)) == len(answers.true + answers.unknown)
@@ -83,7 +83,7 @@ def test_the_answers_are_those_of_asking_every_matcher(items: list[Item]) -> Non
 
 def test_an_item_that_concerns_nobody_has_no_answers() -> None:
     """Such an item can be left at once."""
-    dispatch = Dispatch([matcher("{event: a}"), matcher("{tool: {}, input: a}")])
+    dispatch = Dispatch(dict(enumerate([matcher("{event: a}"), matcher("{tool: {}, input: a}")])))
     assert not dispatch.answers(event("b"))
     assert not dispatch.answers(call(input="b"))
     assert dispatch.answers(event("a")) == Answers((0,), ())
@@ -92,7 +92,7 @@ def test_an_item_that_concerns_nobody_has_no_answers() -> None:
 
 def test_what_is_remembered_has_an_end() -> None:
     """Names and operations are the sender's to choose: neither many nor long ones fill memory."""
-    dispatch = Dispatch([matcher("{tool: {}}")])
+    dispatch = Dispatch(dict(enumerate([matcher("{tool: {}}")])))
     for number in range(10_000):
         assert dispatch.answers(call(name=f"tool {number}"))
     assert len(dispatch._known) <= 4096
@@ -110,6 +110,6 @@ def test_what_is_remembered_has_an_end() -> None:
 def test_an_attribute_may_be_named_as_a_field_of_items() -> None:
     """What is remembered of that field says nothing of the attribute."""
     for name in ("span_name", "diff_files", "withheld"):
-        dispatch = Dispatch([warned(f"{{where: {{{name}: x}}}}")])
+        dispatch = Dispatch(dict(enumerate([warned(f"{{where: {{{name}: x}}}}")])))
         assert not dispatch.answers(call(attributes={name: "y"}))
         assert dispatch.answers(call(attributes={name: "x"})), name

@@ -204,7 +204,7 @@ ITEMS = st.builds(
 @given(st.lists(ITEMS, min_size=1, max_size=6))
 def test_dispatch_answers_as_the_matchers_do(items: list[Item]) -> None:
     """What is remembered of a signature changes no answer."""
-    dispatch = Dispatch(MATCHERS)
+    dispatch = Dispatch(dict(enumerate(MATCHERS)))
     for each in [*items, *items]:
         answers = dispatch.answers(each)
         expected = [made.answer(each) for made in MATCHERS]
@@ -214,7 +214,7 @@ def test_dispatch_answers_as_the_matchers_do(items: list[Item]) -> None:
 
 def test_the_memory_of_signatures_is_bounded() -> None:
     """Names are the sender's to choose: there is an end to how many, and how long."""
-    dispatch = Dispatch(MATCHERS)
+    dispatch = Dispatch(dict(enumerate(MATCHERS)))
     for count in range(5000):
         dispatch.answers(item(name=f"tool {count}"))
     assert len(dispatch._known) <= 4096

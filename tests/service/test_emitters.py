@@ -6,14 +6,17 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from opentelemetry.trace.status import StatusCode
 
 from spanward.emitters import identity
-from spanward.emitters.outlet import Outlet
+from spanward.emitters.outbox import Outbox
+from spanward.emitters.outlet import Emitter, Outlet
 from spanward.emitters.spans import GRPC, HTTP_PROTOBUF, VerdictSpans, exporter
 from spanward.emitters.tally import Histogram
+from spanward.saved import Sending
 from spanward.verdict import Announcement, Cause, Result, Verdict, Witness
 
 STEP = Witness("0" * 31 + "1", "0" * 15 + "2", None, "tool.call", "rm", 7, 1, 10)
@@ -167,10 +170,15 @@ class Flaky:
     def __init__(self, failures: int, *, raises: bool = False) -> None:
         self.failures = failures
         self.raises = raises
+        self.tried = threading.Event()
+        self.went_out = threading.Event()
         self.closed = threading.Event()
 
     def emit(self, announcements: Sequence[Announcement], at_ns: int) -> bool:
         self.failures -= 1
+        self.tried.set()
+        if self.failures < 0:
+            self.went_out.set()
         if self.failures >= 0 and self.raises:
             raise ConnectionError("gone")
         return self.failures < 0
@@ -179,21 +187,50 @@ class Flaky:
         self.closed.set()
 
 
-def told_by(emitter: Flaky) -> dict[str, int]:
-    """What an outlet counts of two announcements."""
-    outlet = Outlet(emitter)
-    outlet.put([announced(), announced()], 1)
-    outlet.close(5)
+def sending(number: int = 1, emitter: str = "flaky", at_ns: int = 1) -> Sending:
+    """An announcement on its way."""
+    return Sending(number, emitter, at_ns, announced())
+
+
+def outlet_of(emitter: Emitter, **more: Any) -> Outlet:
+    """An outlet that does not wait between attempts."""
+    return Outlet(emitter, pause=0.0, **more)
+
+
+@pytest.mark.parametrize("raises", [False, True])
+def test_an_outlet_tries_until_it_succeeds(raises: bool) -> None:
+    """In order, and every attempt is counted; an exception is a failure like any other."""
+    emitter = Flaky(3, raises=raises)
+    outlet = outlet_of(emitter)
+    outlet.put([sending(1), sending(2)])
+    outlet.put([sending(3)])
+    emitter.went_out.wait(5)
+    assert outlet.close(5) == 0
     assert emitter.closed.is_set()
-    return dict(outlet.emitted)
+    assert outlet.emitted == {"failure": 6, "success": 3}
+    assert outlet.done() == [1, 2, 3]
+    assert outlet.done() == []
 
 
-def test_an_outlet_tries_again_and_counts() -> None:
-    """Success, success in the end, failure for good; an exception is a failure like any other."""
-    assert told_by(Flaky(0)) == {"success": 2}
-    assert told_by(Flaky(2)) == {"success": 2}
-    assert told_by(Flaky(9)) == {"failure": 2}
-    assert told_by(Flaky(9, raises=True)) == {"failure": 2}
+def test_what_never_goes_out_is_not_done() -> None:
+    """It is told how many there are: the store has them for the next time."""
+    emitter = Flaky(10**9)
+    outlet = outlet_of(emitter)
+    outlet.put([sending(1), sending(2)])
+    assert outlet.close(5) == 2
+    assert emitter.closed.is_set()
+    assert outlet.done() == []
+    assert outlet.emitted["success"] == 0
+
+
+def test_what_is_closed_is_tried_once_more() -> None:
+    """And no pause is waited for then."""
+    emitter = Flaky(1)
+    outlet = Outlet(emitter, pause=1000.0)
+    outlet.put([sending(1)])
+    emitter.tried.wait(5)
+    assert outlet.close(5) == 0
+    assert outlet.emitted == {"failure": 1, "success": 1}
 
 
 class Stuck:
@@ -212,14 +249,30 @@ class Stuck:
 
 
 def test_a_stuck_emitter_holds_nobody_up() -> None:
-    """What does not fit is dropped and counted; closing gives up after its time."""
+    """What does not fit is given up and counted; closing gives up after its time."""
     emitter = Stuck()
-    outlet = Outlet(emitter)
-    for _ in range(10_050):
-        outlet.put([announced()], 1)
-    assert outlet.emitted["dropped"] >= 49
-    outlet.close(0.01)
+    outlet = outlet_of(emitter, most=3)
+    for number in range(5):
+        outlet.put([sending(number)])
+    assert outlet.emitted["dropped"] == 2
+    assert outlet.done() == [3, 4]
+    assert outlet.close(0.01) == 3
     emitter.free.set()
+
+
+def test_the_outbox_goes_on_where_it_stopped() -> None:
+    """Numbers go on; what is for an emitter that is gone is given up; the rest goes out."""
+    emitter = Flaky(0)
+    outlet = outlet_of(emitter)
+    outbox = Outbox([outlet], [sending(7), sending(8, "gone"), sending(9, at_ns=2)])
+    made = outbox.make([announced(), announced()], 5)
+    assert [(one.number, one.emitter, one.at_ns) for one in made] == [
+        (10, "flaky", 5),
+        (11, "flaky", 5),
+    ]
+    outbox.send(made)
+    assert outlet.close(5) == 0
+    assert outbox.done() == [8, 7, 9, 10, 11]
 
 
 def test_a_histogram_counts_by_upper_bounds() -> None:

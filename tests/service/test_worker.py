@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import queue
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from spanward.dialects import DIALECTS
+from spanward.emitters.outlet import Outlet
 from spanward.engine.limits import Limits
 from spanward.request import Answer, Request
-from spanward.stores import Store
+from spanward.saved import SavedSession, Saving
+from spanward.stores import Store, StoreError
 from spanward.stores.memory import MemoryStore
+from spanward.stores.sqlite import SqliteStore
 from spanward.verdict import Announcement
 from spanward.worker import Worker
 from tests.service.world import NEVER_RM, call, request, specs_of
@@ -25,44 +29,65 @@ def quiet(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("CRITICAL", "spanward")
 
 
-class FullDisk:
-    """A store that cannot save, until it can."""
+class FullDisk(SqliteStore):
+    """A store that cannot save, or cannot read, until it can."""
 
-    def __init__(self, failures: int) -> None:
-        self.failures = failures
+    failures = 0
+    blind = False
 
-    def commit(self) -> None:
+    def commit(self, saving: Saving) -> None:
         if self.failures:
             self.failures -= 1
-            raise OSError("no space left")
+            raise StoreError("no space left")
+        super().commit(saving)
 
-    def close(self) -> None:
-        """Nothing to do."""
+    def session(self, name: str) -> tuple[SavedSession, list[bytes]] | None:
+        if self.blind:
+            raise StoreError("input/output error")
+        return super().session(name)
 
 
 class Listener:
-    """Hears announcements; the first ones are too much for it."""
+    """An emitter that hears announcements; the first ones are too much for it."""
+
+    name = "listener"
 
     def __init__(self, failures: int = 0) -> None:
         self.failures = failures
         self.heard: list[Announcement] = []
 
-    def __call__(
-        self, announced: Sequence[Announcement], violated: Sequence[str], at_ns: int
-    ) -> None:
+    def emit(self, announcements: Sequence[Announcement], at_ns: int) -> bool:
         if self.failures:
             self.failures -= 1
             raise ValueError("too much")
-        self.heard += announced
+        self.heard += announcements
+        return True
+
+    def close(self) -> None:
+        """Nothing to do."""
 
 
-def working(listener: Listener, store: Store | None = None) -> Worker:
-    """A worker that has begun."""
-    worker = Worker(
-        specs_of(NEVER_RM), Limits(), DIALECTS.values(), store or MemoryStore(), listener
-    )
-    worker.start()
-    return worker
+class Working:
+    """A worker that has begun, its outlet, and what is heard."""
+
+    def __init__(self, store: Store | None = None, failures: int = 0) -> None:
+        self.listener = Listener(failures)
+        self.outlet = Outlet(self.listener, pause=0.0)
+        self.worker = Worker(
+            specs_of(NEVER_RM),
+            Limits(),
+            DIALECTS.values(),
+            store or MemoryStore(),
+            [self.outlet],
+        )
+        self.worker.start()
+
+    def stop(self) -> list[Announcement]:
+        """Stop everything; what was heard."""
+        assert self.worker.stop(drain=False, timeout=10)
+        self.outlet.close(10)
+        self.worker.close()
+        return self.listener.heard
 
 
 def answer_to(worker: Worker, data: bytes) -> Answer:
@@ -72,33 +97,55 @@ def answer_to(worker: Worker, data: bytes) -> Answer:
     return answers.get(timeout=10)
 
 
-def test_a_store_that_cannot_save_is_no_success() -> None:
-    """The sender is not told that all is well; what is malformed is so still; then it goes on."""
-    listener = Listener()
-    worker = working(listener, FullDisk(10**9))
-    assert answer_to(worker, request(call("rm"))).failed
+def test_a_store_that_cannot_save_is_no_success(tmp_path: Path) -> None:
+    """The sender is asked to try again, and is told "ok" only when all of it is saved."""
+    store = FullDisk(tmp_path / "s.db", "aside")
+    store.failures = 10**9
+    working = Working(store)
+    worker = working.worker
+    assert answer_to(worker, request(call("rm"))).unsaved
+    assert answer_to(worker, request(call("rm"))).unsaved  # which changes nothing in memory
     assert answer_to(worker, b"\xff" * 9).malformed
-    worker._store.failures = 0  # type: ignore[attr-defined]
+    store.failures = 0
     assert answer_to(worker, request(call("ls", 2))) == Answer()
-    assert worker.stop(drain=False, timeout=10)
-    assert worker.tally.failures >= 2
-    assert [each.verdict.spec for each in listener.heard] == ["never-rm"]
+    assert [each.verdict.spec for each in working.stop()] == ["never-rm"]
+    assert worker.tally.store_failures >= 3
+    assert worker.tally.refused["unsaved"] == 2
+    assert worker.tally.failures == 0
+    again = SqliteStore(tmp_path / "s.db", "aside")
+    (facts,) = [found[1] for found in [again.session("s1")] if found]
+    assert len(facts) == 1
+    assert again.sendings() == []
+    assert again.counts_by_spec()["never-rm"].violations == 1
+    again.close()
+
+
+def test_a_store_that_cannot_read_is_no_success(tmp_path: Path) -> None:
+    """What was taken of the request may be sent again."""
+    store = FullDisk(tmp_path / "s.db", "aside")
+    store.blind = True
+    working = Working(store)
+    assert answer_to(working.worker, request(call("rm"))).unsaved
+    store.blind = False
+    assert answer_to(working.worker, request(call("rm"))) == Answer()
+    assert [each.verdict.spec for each in working.stop()] == ["never-rm"]
+    assert working.worker.tally.failures == 0
 
 
 def test_an_announcement_that_fails_harms_no_request() -> None:
-    """What was judged is acknowledged, and the next announcement goes out."""
-    listener = Listener(failures=1)
-    worker = working(listener)
-    assert answer_to(worker, request(call("rm", 1, "s1"))) == Answer()
-    assert answer_to(worker, request(call("rm", 2, "s2"))) == Answer()
-    assert worker.stop(drain=False, timeout=10)
-    assert [each.verdict.session for each in listener.heard] == ["s2"]
-    assert worker.tally.failures == 1
+    """What was judged is acknowledged, and the announcement goes out in the end."""
+    working = Working(failures=3)
+    assert answer_to(working.worker, request(call("rm", 1, "s1"))) == Answer()
+    assert answer_to(working.worker, request(call("rm", 2, "s2"))) == Answer()
+    while working.outlet.emitted["success"] < 2:
+        assert working.outlet.emitted["dropped"] == 0
+    assert [each.verdict.session for each in working.stop()] == ["s1", "s2"]
+    assert working.worker.tally.failures == 0
 
 
 def test_an_answer_that_cannot_be_given_harms_nobody_else() -> None:
     """Its sender's loop may be closed already."""
-    worker = working(Listener())
+    worker = Working().worker
 
     def gone(answer: Answer) -> None:
         raise RuntimeError("the loop is closed")
@@ -112,7 +159,7 @@ def test_an_answer_that_cannot_be_given_harms_nobody_else() -> None:
 def test_a_stop_does_not_wait_for_ever() -> None:
     """A thread that hangs is left behind, and that is told."""
     answers: queue.Queue[None] = queue.Queue()
-    worker = working(Listener())
+    worker = Working().worker
 
     def stuck(answer: Answer) -> None:
         answers.get(timeout=30)

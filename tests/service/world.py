@@ -30,7 +30,7 @@ from spanward.specs.loader import load_text
 from spanward.specs.spec import Spec
 
 ANY_PORT = Endpoint("127.0.0.1", 0)
-HERE = Config(grpc=ANY_PORT, admin=ANY_PORT)
+HERE = Config(grpc=ANY_PORT, admin=ANY_PORT, store=None)
 """Everything on free ports of this machine."""
 
 NEVER_RM = """

@@ -15,12 +15,12 @@ from prometheus_client.registry import Collector
 
 if TYPE_CHECKING:
     from spanward.emitters.outlet import Outlet
-    from spanward.emitters.tally import Histogram, VerdictTally
+    from spanward.emitters.tally import Histogram
     from spanward.specs.spec import Spec
     from spanward.worker import Worker
 
 _TRANSPORT: Final = "grpc"
-_REFUSALS: Final = ("malformed", "not_one_message", "overloaded", "slow")
+_REFUSALS: Final = ("malformed", "not_one_message", "overloaded", "slow", "unsaved")
 _SPEC_LABELS: Final = ("spec", "operator", "severity")
 _VERDICT_LABELS: Final = ("spec", "operator", "result", "severity")
 
@@ -35,14 +35,13 @@ class ServiceMetrics(Collector):
         version: str,
         specs: Iterable[Spec],
         worker: Worker,
-        tally: VerdictTally,
         outlets: Iterable[Outlet],
         queue_capacity: int,
     ) -> None:
         self._version = version
         self._specs = {spec.name: spec for spec in specs}
         self._worker = worker
-        self._tally = tally
+        self._tally = worker.verdicts
         self._outlets = tuple(outlets)
         self._queue_capacity = queue_capacity
 
@@ -125,6 +124,11 @@ class ServiceMetrics(Collector):
         text = "From the end of the deciding item to its announcement."
         yield _histogram("detection_latency_seconds", text, tally.latency)
         yield _histogram("evaluation_seconds", "Judging one request.", tally.evaluation)
+        yield _histogram("store_commit_seconds", "Saving what a group changed.", tally.commits)
+        text = "Commits and reads that the store could not do."
+        yield _total("store_failures", text, worker.tally.store_failures)
+        text = "Stores that could not be read at start and were set aside."
+        yield _total("stores_set_aside", text, worker.store_was_lost)
         emitted = [
             ((outlet.name, result), outlet.emitted[result])
             for outlet in self._outlets

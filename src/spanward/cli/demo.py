@@ -74,6 +74,7 @@ class _Demo:
             grpc=Endpoint("127.0.0.1", 0),
             admin=Endpoint("127.0.0.1", 0),
             limits=Limits(settle=_SETTLE),
+            store=None,
         )
         self._title("A service with these specs")
         for spec in specs:

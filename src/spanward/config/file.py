@@ -17,7 +17,7 @@ import msgspec
 
 from spanward import expect
 from spanward.config.environment import expanded
-from spanward.config.values import SECONDS, Config, Endpoint, SpanEmitter
+from spanward.config.values import MEMORY, SECONDS, SQLITE, STORES, Config, Endpoint, SpanEmitter
 from spanward.emitters.spans import PROTOCOLS
 from spanward.engine.limits import Limits
 from spanward.errors import Problems
@@ -54,6 +54,8 @@ def load_config(
     _walk(expanded(top, environment, problems), _SCHEMA, "the configuration", found, problems)
     if problems.errors:
         return Config()
+    if found.pop("store_kind", SQLITE) == MEMORY:
+        found["store"] = None
     limits = {key: found.pop(key) for key in Limits.__struct_fields__ if key in found}
     spans = {
         key.removeprefix("spans."): found.pop(key)
@@ -168,11 +170,14 @@ def _protocol(node: Node, what: str, problems: Problems) -> str | None:
     return found[0] if found else None
 
 
-def _store(node: Node, what: str, problems: Problems) -> None:
-    kind = expect.text(node, what, problems)
-    if kind is not None and kind != "memory":
-        hint = "write kind: memory; what it knows is lost when the service ends"
-        problems.error(node.place, f"this version has no store of kind {kind!r}", hint)
+def _path(node: Node, what: str, problems: Problems) -> Path | None:
+    text = expect.text(node, what, problems)
+    return None if text is None else Path(text)
+
+
+def _kind(node: Node, what: str, problems: Problems) -> str | None:
+    found = _choices(STORES)(node, what, problems)
+    return found[0] if found else None
 
 
 def _later(words: str, hint: str = "", *, matters: bool) -> _Rule:
@@ -204,7 +209,7 @@ _SCHEMA: Final[dict[str, Any]] = {
         "max_open": _Rule(_positive, "max_open"),
         "max_facts": _Rule(_positive, "max_facts"),
     },
-    "store": {"kind": _Rule(_store), "path": _Rule(lambda *_: None)},
+    "store": {"kind": _Rule(_kind, "store_kind"), "path": _Rule(_path, "store")},
     "emitters": {
         "spans": {
             "endpoint": _Rule(_url, "spans.endpoint"),

@@ -41,7 +41,7 @@ class SpanEmitter(msgspec.Struct, frozen=True):
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole configuration, with defaults. Times are seconds."""
+    """The whole configuration, with defaults. Times are seconds; ``store`` None is memory."""
 
     grpc: Endpoint = Endpoint("127.0.0.1", 4317)
     max_message_mib: int = 64
@@ -49,6 +49,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     allowed_hosts: tuple[str, ...] = ()
     specs: tuple[Path, ...] = ()
     limits: Limits = Limits()
+    store: Path | None = Path("spanward.db")
     spans: SpanEmitter | None = None
     jsonl: str | None = None
     max_requests: int = 1000
@@ -56,6 +57,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     drain_timeout: float = 10.0
 
 
+SQLITE: Final = "sqlite"
+MEMORY: Final = "memory"
+STORES: Final = (SQLITE, MEMORY)
 DEFAULT_SPECS: Final = Path("specs")
 SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 """The units in which durations are written."""
@@ -84,7 +88,9 @@ def as_yaml_object(config: Config) -> dict[str, Any]:
             "max_open": limits.max_open,
             "max_facts": limits.max_facts,
         },
-        "store": {"kind": "memory"},
+        "store": {"kind": MEMORY}
+        if config.store is None
+        else {"kind": SQLITE, "path": str(config.store)},
         "emitters": {name: value for name, value in emitters.items() if value is not None},
         "admin": {"endpoint": str(config.admin), "allowed_hosts": list(config.allowed_hosts)},
         "queue": {"max_requests": config.max_requests, "max_mib": config.max_queue_mib},

@@ -1,22 +1,26 @@
-"""An outlet: a thread of its own for an emitter, so that a slow one delays nobody else."""
+"""An outlet: a thread of its own for an emitter, so that a slow one delays nobody else.
+
+What does not go out is tried again, in order, until it does; only so many may wait.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import queue
 import threading
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Sequence
 from typing import Final, Protocol
 
+from spanward.saved import Sending
 from spanward.verdict import Announcement
 
 log = logging.getLogger(__name__)
 
-_MOST_WAITING: Final = 10_000
-"""Batches that may wait for an emitter; what comes beyond is dropped and counted."""
-_ATTEMPTS: Final = 3
+MOST_WAITING: Final = 20_000
+"""Announcements that may wait for an emitter; what comes beyond is given up and counted."""
+_FIRST_PAUSE: Final = 0.5
+_LONGEST_PAUSE: Final = 30.0
+"""Seconds between attempts; each pause is twice the one before."""
 
 
 class Emitter(Protocol):
@@ -24,7 +28,7 @@ class Emitter(Protocol):
 
     ``emit`` gets announcements in order and the wall time (Unix nanoseconds) at which they were
     made; it returns whether they went out, and may be called again with the same ones when they
-    did not. ``close`` is called once, last.
+    did not, or when it is not known. ``close`` is called once, last.
     """
 
     @property
@@ -34,49 +38,91 @@ class Emitter(Protocol):
 
 
 class Outlet:
-    """Feeds an emitter. ``emitted`` counts announcements by ``success failure dropped``."""
+    """Feeds an emitter. ``emitted`` counts announcements by ``success failure dropped``.
 
-    def __init__(self, emitter: Emitter) -> None:
+    ``failure`` counts every attempt, ``dropped`` what was given up because more than ``most``
+    waited. ``pause`` is how many seconds pass before the second attempt.
+    """
+
+    def __init__(
+        self, emitter: Emitter, *, most: int = MOST_WAITING, pause: float = _FIRST_PAUSE
+    ) -> None:
         self.name = emitter.name
         self.emitted: Counter[str] = Counter()
         self._emitter = emitter
-        self._queue: queue.Queue[tuple[Sequence[Announcement], int] | None] = queue.Queue(
-            _MOST_WAITING
-        )
+        self._most = most
+        self._first_pause = pause
+        self._waiting: deque[Sequence[Sending]] = deque()
+        self._count = 0
+        self._done: deque[int] = deque()
+        self._closing = False
+        self._changed = threading.Condition()
         self._thread = threading.Thread(
             target=self._run, name=f"spanward-{emitter.name}", daemon=True
         )
         self._thread.start()
 
-    def put(self, announcements: Sequence[Announcement], at_ns: int) -> None:
-        """Have announcements emitted soon; never waits."""
-        try:
-            self._queue.put_nowait((announcements, at_ns))
-        except queue.Full:
-            self.emitted["dropped"] += len(announcements)
+    def put(self, sendings: Sequence[Sending]) -> None:
+        """Have announcements of one moment emitted soon; never waits."""
+        with self._changed:
+            if self._count + len(sendings) > self._most:
+                self.emitted["dropped"] += len(sendings)
+                self._done.extend(one.number for one in sendings)
+                return
+            self._count += len(sendings)
+            self._waiting.append(sendings)
+            self._changed.notify()
 
-    def close(self, timeout: float) -> None:
-        """Emit what waits, for at most ``timeout`` seconds, and close the emitter."""
-        with contextlib.suppress(queue.Full):  # the thread is then alive, which is told
-            self._queue.put(None, timeout=timeout)
+    def done(self) -> list[int]:
+        """The numbers of those that went out, or were given up, since this was last asked."""
+        return [self._done.popleft() for _ in range(len(self._done))]
+
+    def close(self, timeout: float) -> int:
+        """Try what waits once more, for at most ``timeout`` seconds; how many did not go out."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
         self._thread.join(timeout)
-        if self._thread.is_alive():
-            log.error("the emitter %s did not finish in time: announcements are lost", self.name)
+        return self._count
 
     def _run(self) -> None:
-        while (batch := self._queue.get()) is not None:
-            self._emit(*batch)
+        pause = self._first_pause
+        while (batch := self._next()) is not None:
+            last = self._closing
+            if self._emit(batch):
+                pause = self._first_pause
+                self._finish(batch)
+            elif last:
+                break
+            else:
+                self._pause(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
         self._emitter.close()
 
-    def _emit(self, announcements: Sequence[Announcement], at_ns: int) -> None:
-        for _ in range(_ATTEMPTS):
-            try:
-                went_out = self._emitter.emit(announcements, at_ns)
-            except Exception:
-                log.exception("the emitter %s failed", self.name)
-                went_out = False
-            if went_out:
-                self.emitted["success"] += len(announcements)
-                return
-        self.emitted["failure"] += len(announcements)
-        log.error("%d announcements did not go out through %s", len(announcements), self.name)
+    def _next(self) -> Sequence[Sending] | None:
+        """What is to go out next; it stays first until it did. None when it is time to end."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self._closing)
+            return self._waiting[0] if self._waiting else None
+
+    def _finish(self, batch: Sequence[Sending]) -> None:
+        with self._changed:
+            self._waiting.popleft()
+            self._count -= len(batch)
+            self._done.extend(one.number for one in batch)
+
+    def _pause(self, seconds: float) -> None:
+        """Wait before the next attempt, unless it is the last one."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._closing, seconds)
+
+    def _emit(self, batch: Sequence[Sending]) -> bool:
+        try:
+            went_out = self._emitter.emit([one.announcement for one in batch], batch[0].at_ns)
+        except Exception:
+            log.exception("the emitter %s failed", self.name)
+            went_out = False
+        self.emitted["success" if went_out else "failure"] += len(batch)
+        if not went_out:
+            log.error("%d announcements did not go out through %s yet", len(batch), self.name)
+        return went_out

@@ -7,10 +7,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from spanward.saved import SavedCounts
 from spanward.verdict import Announcement, Result
 
 _NANOSECONDS: Final = 1_000_000_000
 LATENCIES: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+COMMITS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 EVALUATIONS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 
 
@@ -44,6 +46,30 @@ class VerdictTally:
         self.last_violation: dict[str, float] = {}
         self.latency = Histogram(LATENCIES)
         self.evaluation = Histogram(EVALUATIONS)
+        self.commits = Histogram(COMMITS)
+
+    def load(self, spec: str, saved: SavedCounts) -> None:
+        """Go on where the figures of a spec stopped."""
+        for result, number in saved.verdicts.items():
+            self.verdicts[spec, result] = number
+        for before, after, number in saved.revisions:
+            self.revisions[spec, before, after] = number
+        if saved.last_violation is not None:
+            self.last_violation[spec] = saved.last_violation
+
+    def save(self, spec: str, matches: int, violations: int) -> SavedCounts:
+        """The figures of a spec, with those of the engine."""
+        return SavedCounts(
+            matches=matches,
+            violations=violations,
+            verdicts={str(result): self.verdicts[spec, str(result)] for result in Result},
+            revisions=tuple(
+                (before, after, number)
+                for (name, before, after), number in self.revisions.items()
+                if name == spec
+            ),
+            last_violation=self.last_violation.get(spec),
+        )
 
     def take(
         self, announcements: Sequence[Announcement], violated: Sequence[str], at_ns: int

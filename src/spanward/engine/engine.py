@@ -6,6 +6,7 @@ are monotonic seconds, given by the caller and never falling. Not safe for sever
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
 from msgspec import structs
@@ -26,6 +27,7 @@ from spanward.engine.lifecycle import Lifecycle
 from spanward.engine.plan import Plan
 from spanward.engine.registry import Registry
 from spanward.engine.reports import Execution, Placed, overlap, same_record
+from spanward.vault import NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -35,7 +37,9 @@ if TYPE_CHECKING:
     from spanward.engine.unit import Unit
     from spanward.fact import Fact
     from spanward.item import Item, Report
+    from spanward.saved import Changes, Numbering
     from spanward.specs.spec import Spec
+    from spanward.vault import Vault
     from spanward.verdict import Announcement, Cause, Verdict
 
 
@@ -44,36 +48,82 @@ class Engine:
 
     ``counters`` are plain figures. ``faults`` are exceptions that reports raised: such a report is
     counted and left, never raised; whoever drives the engine tells of them and clears the list.
+    ``vault`` has what was saved before; ``now`` is when the engine starts. ``lost``: there should
+    have been something saved, and it is lost.
     """
 
-    def __init__(self, specs: Sequence[Spec], limits: Limits) -> None:
+    def __init__(
+        self,
+        specs: Sequence[Spec],
+        limits: Limits,
+        vault: Vault = NOTHING,
+        now: float = 0.0,
+        *,
+        lost: bool = False,
+    ) -> None:
         self.counters = Counters(len(specs))
         self.faults: list[Exception] = []
         self._exact = limits.amend_window is None
-        self._plan = Plan(specs)
-        self._registry = Registry(has_turns=self._plan.has_turns, has_jobs=self._plan.has_jobs)
+        self._vault = vault
+        self._plan = Plan(specs, vault.numbering)
+        lost_until = now + limits.idle_timeout if lost else -inf
+        self._registry = Registry(self._plan, vault, now, lost_until)
         self._keep = Keep(limits.amend_window, self._registry)
         deadlines: Deadlines[object] = Deadlines()
-        self._judge = Judge(self._plan, limits.settle, deadlines, self._number)
+        self._judge = Judge(
+            self._plan, limits.settle, deadlines, self._number, self._registry.changed
+        )
         self._folding = Folding(
             self._plan, self._registry, self._judge, self.counters, limits.max_facts
         )
         self._life = Lifecycle(
-            self._plan, self._registry, self._judge, self._folding, deadlines, limits, self.counters
+            self._plan,
+            self._registry,
+            self._judge,
+            self._folding,
+            deadlines,
+            limits,
+            self.counters,
         )
+        self._life.start(now)
+        for identity, saved in vault.reports():
+            reports = self._registry.restore.reports(saved, self._registry.find)
+            self._keep.load(identity, reports, now)
+
+    @property
+    def numbering(self) -> Numbering:
+        """The numbers of the matchers: to be saved before anything else is."""
+        return self._plan.numbering
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether something changed since ``saved`` was last called."""
+        return self._registry.unsaved.some
+
+    def changes(self) -> Changes:
+        """What changed since ``saved`` was last called."""
+        return self._registry.unsaved.changes(self._plan)
+
+    def saved(self, now: float) -> None:
+        """What ``changes`` gave is safe, and may be asked of the vault again."""
+        self._registry.note_saved()
+        self._life.rest(now)
 
     @property
     def sessions_active(self) -> int:
         """Sessions that are open."""
+        if self._vault.keeps:
+            return self._vault.counts()[1]
         return sum(not session.ended for session in self._registry.sessions.values())
 
     @property
     def units_open(self) -> int:
         """Units whose results are not final."""
+        jobs = sum(job.begun and not job.unit.ended for job in self._registry.jobs.values())
+        if self._vault.keeps:
+            return self._vault.counts()[2] + jobs
         sessions = self._registry.sessions.values()
-        return sum(not unit.ended for session in sessions for unit in session.units.values()) + sum(
-            job.begun and not job.unit.ended for job in self._registry.jobs.values()
-        )
+        return jobs + sum(not unit.ended for session in sessions for unit in session.units.values())
 
     def foresee(self, reports: Iterable[Report], now: float) -> None:
         """Learn whose session each trace is, before anything is judged: what ``check`` can do."""
@@ -83,10 +133,15 @@ class Engine:
                 self._registry.bind(report, report.session, now)
 
     def take(self, reports: Iterable[Report], now: float) -> list[Announcement]:
-        """Take reports in their order; gives what is announced because of them."""
+        """Take reports in their order; gives what is announced because of them.
+
+        Raises ``OSError`` when the vault cannot be read; the rest may be taken again then.
+        """
         for report in reports:
             try:
                 self._take(report, now)
+            except OSError:
+                raise
             except Exception as fault:  # noqa: BLE001 - input must never stop the worker
                 self._note(fault)
         self._guarded(self._folding.refresh, now)
@@ -99,9 +154,13 @@ class Engine:
         return self._announced()
 
     def finish(self, cause: Cause, now: float) -> list[Announcement]:
-        """End every unit; gives what is announced because of it."""
+        """End every unit; gives what is announced because of it.
+
+        With a vault, some of those that are not in memory: to be called again, after what changed
+        was saved, until no session is active.
+        """
         self._folding.refresh(now)
-        self._life.finish(cause)
+        self._life.finish(cause, now)
         return self._announced()
 
     def report(self) -> list[Verdict]:
@@ -122,6 +181,8 @@ class Engine:
         while True:
             try:
                 work(now)
+            except OSError:
+                raise
             except Exception as fault:  # noqa: BLE001 - nor must what comes of it
                 self._note(fault)
             else:
@@ -190,6 +251,7 @@ class Engine:
             self.counters.duplicates += 1
             self._life.touch(session, now)
             return
+        self._keep.changed(identity)
         execution, before = filed
         if before:
             self._place_again(execution, before, now)
@@ -298,7 +360,7 @@ class Engine:
 
     def _move(self, trace_id: bytes, left: str, session: Session, now: float) -> None:
         """Move a trace's homeless items from the session they were judged in to another one."""
-        old = self._registry.sessions[left]
+        old = self._life.session(left, now)
         executions = self._keep.take_homeless(trace_id)
         for placed in [each.placed for each in executions if each.placed is not None]:
             self._take_back(placed)

@@ -69,6 +69,7 @@ class Folding:
         if not self._admit(session, fact):
             return
         session.table.add(fact)
+        self._registry.unsaved.sessions[session.name] = session
         self._join(session, fact)
         for unit, seen, concerns in self._units(session, fact):
             may_change = [concern for concern in concerns if self._counts(unit, concern)]
@@ -80,6 +81,7 @@ class Folding:
         """Replace a fact, or remove it (new is None), or put one that is not new to the world."""
         if old == new:
             return
+        self._registry.unsaved.sessions[session.name] = session
         before = self._concerned(session, old)
         if old is not None:
             session.table.remove(old.key)

@@ -37,7 +37,8 @@ class Settling(msgspec.Struct, frozen=True):
 class Judge:
     """Turns monitors into announcements; ``out`` collects them in order.
 
-    ``number`` gives the turn number to show for a unit (None for anything but a turn).
+    ``number`` gives the turn number to show for a unit (None for anything but a turn); ``note``
+    is told of units that changed and must be saved.
     ``settle`` is in seconds; 0 announces order-bound results at once.
     """
 
@@ -47,8 +48,10 @@ class Judge:
         settle: float,
         deadlines: Deadlines[object],
         number: Callable[[Unit], int | None],
+        note: Callable[[Unit], None],
     ) -> None:
         self.out: list[Announcement] = []
+        self._note = note
         self._plan = plan
         self._settle = settle
         self._deadlines = deadlines
@@ -60,10 +63,11 @@ class Judge:
         """See whether a monitor's settled result changed, and announce it when it is due."""
         result = monitor.outcome(self._operators[spec], complete=False)
         order_bound = self._plan.order_bound[spec]
-        if order_bound and unit.source.gap:
+        if order_bound and self._in_gap(unit, spec):
             result = None
         if result is monitor.standing or (unit.named and not self._judges_named(spec)):
             return
+        self._note(unit)
         monitor.standing = result
         monitor.since = now
         monitor.by = None if by is None else witness(by)
@@ -80,7 +84,7 @@ class Judge:
         monitor = due.unit.monitors.get(due.spec)
         if monitor is None or monitor.since != due.since or due.unit.ended:
             return
-        if monitor.standing is not None and monitor.standing is not monitor.announced:
+        if monitor.waits:
             due.unit.ready(self._plan)
             self._announce_settled(due.unit, due.spec)
 
@@ -142,11 +146,15 @@ class Judge:
         """The result over the complete set; in a gap, what stands whatever is missing."""
         monitor = self._monitor(unit, spec)
         operator = self._operators[spec]
-        if not unit.source.gap:
+        if not self._in_gap(unit, spec):
             return monitor.outcome(operator, complete=True) or Result.UNKNOWN
         if self._plan.order_bound[spec]:
             return Result.UNKNOWN
         return monitor.outcome(operator, complete=False) or Result.UNKNOWN
+
+    def _in_gap(self, unit: Unit, spec: int) -> bool:
+        """Whether the beginning of a unit is not known to be complete, for one spec."""
+        return unit.source.gap or self._plan.since[spec] > unit.source.epoch
 
     def _specs(self, unit: Unit) -> list[int]:
         """The specs that judge a unit: those restricted to other turns do not."""
@@ -194,6 +202,7 @@ class Judge:
         monitor = unit.monitors.get(spec)
         if monitor is None:
             monitor = unit.monitors[spec] = Monitor(self._operators[spec])
+        self._note(unit)
         previous = monitor.announced
         if previous is not None:
             monitor.revision += 1
@@ -216,7 +225,7 @@ class Judge:
         compiled = self._plan.specs[spec]
         monitor = self._monitor(unit, spec)
         explanation = {Cause.EVICTED: EVICTED, Cause.MERGED: MERGED}.get(cause)
-        if explanation is None and result is Result.UNKNOWN and unit.source.gap:
+        if explanation is None and result is Result.UNKNOWN and self._in_gap(unit, spec):
             explanation, cause = INCOMPLETE, Cause.INCOMPLETE
         if explanation is None:
             used = self._plan.used_by[spec]

@@ -45,7 +45,8 @@ class Keep:
         self, identity: bytes, item: Item, now: float, *, several: bool, first: int
     ) -> Execution:
         """Keep the first report of an identity. ``first`` numbers its first execution."""
-        reports = self._kept[identity] = Reports(item, several=several, first=first)
+        reports = self._kept[identity] = Reports.of(item, several=several, first=first)
+        self.changed(identity)
         if self._window is not None:
             self._expiring.append((now + self._window, identity, reports))
         return reports.executions[0]
@@ -62,7 +63,22 @@ class Keep:
         trace = self._registry.trace(trace_id)
         ids, trace.ids = trace.ids or set(), None
         found = [self._kept.pop(identity) for identity in ids if identity in self._kept]
+        for identity in ids:
+            self.changed(identity)
         return [execution for reports in found for execution in reports.executions]
+
+    def changed(self, identity: bytes) -> None:
+        """Note that the reports of an identity changed, and must be saved."""
+        if self._window is not None:
+            self._registry.unsaved.reports[identity] = self._kept.get(identity)
+
+    def load(self, identity: bytes, reports: Reports, now: float) -> None:
+        """Keep reports that were saved for a window more."""
+        self._kept[identity] = reports
+        for one in (report for each in reports.executions for report in each.reports):
+            self.note_homeless(identity, one)
+        if self._window is not None:
+            self._expiring.append((now + self._window, identity, reports))
 
     def expire(self, now: float) -> None:
         """Let go of the reports whose window has passed."""
@@ -70,6 +86,7 @@ class Keep:
             _, identity, reports = self._expiring.popleft()
             if self._kept.get(identity) is reports:
                 del self._kept[identity]
+                self.changed(identity)
                 self._forget_homeless(identity, reports)
 
     def _forget_homeless(self, identity: bytes, reports: Reports) -> None:

@@ -8,6 +8,7 @@ Deadlines are never taken back: who is woken looks at what is true by then.
 from __future__ import annotations
 
 from collections import deque
+from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -17,6 +18,7 @@ from spanward.engine.judge import Judge, Settling
 from spanward.engine.plan import Plan
 from spanward.engine.room import Room
 from spanward.engine.session import Job, Session
+from spanward.engine.unsaved import is_pending
 from spanward.item import SPAN
 from spanward.verdict import Cause
 
@@ -32,6 +34,12 @@ if TYPE_CHECKING:
 
 _COOL: Final = 30.0
 """Seconds after which a quiet session's operator states are given back; its facts stay."""
+_REST: Final = 60.0
+"""Seconds after which a quiet session is kept by the store alone, at the least."""
+_LOOK: Final = 1.0
+"""Seconds between looks at those."""
+_MOST_QUIET: Final = 200
+"""Sessions that are brought back from the store at once, to be ended or forgotten."""
 _MOST_COOLED: Final = 64
 """Facts of a session that is cooled. States do not grow with the facts: beside many they are
 little, and to make them anew from many would let the cost of an item grow with the session."""
@@ -64,8 +72,11 @@ class Lifecycle:
         self._deadlines = deadlines
         self._limits = limits
         self._counters = counters
-        self._sessions_due: Deadlines[Session] = Deadlines()
+        self._sessions_due: Deadlines[str] = Deadlines()
         self._cooling: deque[tuple[float, Session]] = deque()
+        self._resting: deque[tuple[float, Session]] = deque()
+        self._vault = registry.vault
+        self._next_look = 0.0
         self._room = Room(
             registry,
             judge,
@@ -75,16 +86,18 @@ class Lifecycle:
             self._due,
             most=limits.max_open,
         )
+        self._now = 0.0
+        registry.loaded = self._loaded
 
     # --- items
 
     def session(self, name: str, now: float) -> Session:
         """The session of a name; a new one may push another out."""
-        session = self._registry.sessions.get(name)
+        session = self._registry.find(name)
         if session is None:
             self._room.make()
             session = self._registry.session(name, now)
-            self._sessions_due.set(now + self._limits.idle_timeout, session)
+            self._sessions_due.set(now + self._limits.idle_timeout, name)
             self._counters.sessions_opened += 1
         return session
 
@@ -93,7 +106,8 @@ class Lifecycle:
         session.seen = now
         if session.ended:
             session.ended = False
-            self._sessions_due.set(self._due(session), session)
+            self._sessions_due.set(self._due(session), session.name)
+            self._registry.unsaved.sessions[session.name] = session
         if not session.warm:
             session.warm = True
             self._cooling.append((now, session))
@@ -123,7 +137,7 @@ class Lifecycle:
         """The runtime says that a session has ended."""
         if not session.said_end:
             session.said_end = True
-            self._sessions_due.set(now + self._limits.settle, session)
+            self._sessions_due.set(now + self._limits.settle, session.name)
 
     def changes_nothing(self, session: Session, item: Item) -> bool:
         """Whether an item that leaves no fact tells nothing but that its session is alive.
@@ -278,6 +292,7 @@ class Lifecycle:
 
     def advance(self, now: float) -> None:
         """Do all that is due by now."""
+        self._now = now
         while (due := self._deadlines.take(now)) is not None:
             match due:
                 case Settling():
@@ -288,32 +303,85 @@ class Lifecycle:
                         self._end(due.unit, Cause.TURN_END)
                 case _:
                     self._look_at_job(due, now)
-        while (session := self._sessions_due.take(now)) is not None:
-            self._look_at_session(session, now)
+        while (name := self._sessions_due.take(now)) is not None:
+            session = self._registry.sessions.get(name)
+            if session is not None:
+                self._look_at_session(session, now)
+        if self._vault.keeps and now >= self._next_look:
+            self._look_at_quiet(now)
         self._cool(now)
 
-    def finish(self, cause: Cause) -> None:
-        """End everything that is open."""
-        for session in self._registry.sessions.values():
-            self._end_session(session, cause)
+    def finish(self, cause: Cause, now: float) -> None:
+        """End everything that is open: what is in memory, and some of what is in the vault alone.
+
+        To be called again, once all was saved, until the vault has nothing open.
+        """
+        for name in self._vault.quiet(now, now, -inf, _MOST_QUIET):
+            self._registry.find(name)
+        for session in list(self._registry.sessions.values()):
+            if not session.ended or any(not unit.ended for unit in session.units.values()):
+                self._end_session(session, cause)
         for job in self._registry.jobs.values():
             if job.begun and not job.unit.ended:
                 self._end(job.unit, cause)
 
-    def _look_at_session(self, session: Session, now: float) -> None:
-        if not self._registry.has(session):
+    def _look_at_quiet(self, now: float) -> None:
+        """Look at sessions that are in the vault alone, and that something may be due of."""
+        limits = self._limits
+        names = self._vault.quiet(
+            now - limits.idle_timeout, now - limits.settle, now - limits.retain, _MOST_QUIET
+        )
+        for name in names:
+            session = self._registry.find(name)
+            if session is not None:
+                self._registry.unsaved.sessions[name] = session  # so that it is not found again
+                self._look_at_session(session, now)
+        self._next_look = now if len(names) == _MOST_QUIET else now + _LOOK
+
+    def _loaded(self, session: Session) -> None:
+        """A session came back from the vault: what was due of it is due again, from now on."""
+        now = self._now
+        self._sessions_due.set(max(self._due(session), now), session.name)
+        session.warm = True
+        self._cooling.append((max(session.seen, now), session))
+        for unit in session.units.values():
+            self._resume(unit, now)
+
+    def _resume(self, unit: Unit, now: float) -> None:
+        """Set the deadlines of a unit that came back from the vault anew."""
+        if unit.ended:
             return
+        if unit.due:
+            self._deadlines.set(now + self._limits.settle, _TurnEnd(unit))
+        for spec, monitor in unit.monitors.items():
+            monitor.since = now
+            if monitor.waits and self._plan.order_bound[spec]:
+                self._deadlines.set(now + self._limits.settle, Settling(unit, spec, now))
+
+    def start(self, now: float) -> None:
+        """Bring back what waits for something, and all jobs. To be called once, first."""
+        self._now = now
+        for job in self._registry.load_jobs():
+            if job.begun:
+                wait = self._limits.retain if job.unit.ended else self._limits.idle_timeout
+                self._deadlines.set(job.seen + wait, job)
+                self._resume(job.unit, now)
+        for name in self._vault.urgent():
+            self._registry.find(name)
+
+    def _look_at_session(self, session: Session, now: float) -> None:
         due = self._due(session)
         if due > now:
-            self._sessions_due.set(due, session)
+            self._sessions_due.set(due, session.name)
         elif session.ended:
             self._room.forget(session)
         else:
             # Its next deadline is set first: whatever its verdicts raise, its room is not lost.
             session.ended = True
+            self._registry.unsaved.sessions[session.name] = session
             self._counters.sessions_closed["ended" if session.said_end else "idle"] += 1
             self._room.note_ended(session)
-            self._sessions_due.set(self._due(session), session)
+            self._sessions_due.set(self._due(session), session.name)
             self._end_session(session, Cause.SESSION_END if session.said_end else Cause.IDLE)
 
     def _due(self, session: Session) -> float:
@@ -329,6 +397,7 @@ class Lifecycle:
             if not unit.ended:
                 self._end(unit, cause)
         session.ended = True
+        self._registry.unsaved.sessions[session.name] = session
 
     def _make_named_turns(self, session: Session) -> None:
         """Units for the turns that specs name, be they empty (semantics, section 6)."""
@@ -341,6 +410,7 @@ class Lifecycle:
 
     def _end(self, unit: Unit, cause: Cause) -> None:
         self._judge.conclude(unit, cause)
+        self._registry.changed(unit)
         if cause is not Cause.END_OF_INPUT:  # then a report is still to be made
             unit.cool()
 
@@ -354,6 +424,21 @@ class Lifecycle:
         elif self._registry.jobs.get(job.name) is job:
             self._registry.drop_job(job, remembered=True)
 
+    def rest(self, now: float) -> None:
+        """Leave sessions that are quiet for long to the vault. Everything was just saved."""
+        if not self._vault.keeps:
+            return
+        pause = max(_REST, self._limits.settle, self._limits.amend_window or 0.0)
+        while self._resting and self._resting[0][0] + pause <= now:
+            _, session = self._resting.popleft()
+            if session.warm or not self._registry.has(session):
+                continue
+            if session.seen != session.saved_seen or is_pending(session, self._plan):
+                self._registry.unsaved.sessions[session.name] = session
+                self._resting.append((now, session))
+            else:
+                self._registry.unload(session)
+
     def _cool(self, now: float) -> None:
         while self._cooling and self._cooling[0][0] + _COOL <= now:
             _, session = self._cooling.popleft()
@@ -365,3 +450,5 @@ class Lifecycle:
             if len(session.table) <= _MOST_COOLED:
                 for unit in session.units.values():
                     unit.cool()
+            if self._vault.keeps:
+                self._resting.append((session.seen, session))

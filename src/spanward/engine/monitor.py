@@ -60,6 +60,11 @@ class Monitor:
         """Whether nothing but the states would be lost with this monitor."""
         return self.standing is None and self.announced is None
 
+    @property
+    def waits(self) -> bool:
+        """Whether what stands is still to be announced."""
+        return self.standing is not None and self.standing is not self.announced
+
     def fold(self, concern: Concern, fact: Fact) -> bool:
         """Take one fact more; False when the states must be made anew from all facts.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from spanward.match.dispatch import Answers, Dispatch
+from spanward.saved import FIRST, Numbering
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,17 +57,30 @@ class Concern(msgspec.Struct, frozen=True):
 class Plan:
     """Compiled specs, ready to be asked. Immutable but for two bounded memories.
 
-    ``matchers`` is what the indexes in answers and facts point into; ``used_by`` gives the index
-    in each role of each spec; ``of_unit`` the specs of each kind of unit, and
-    ``settled_at_start`` those of them that the empty set settles. By spec: ``order_bound``, and
-    the bit of the role whose items are violations (``violating``, 0 for none). ``named_turns``
-    are the turn numbers that specs name: these are judged in every session.
+    ``matchers`` are those that answers and facts name by number; ``used_by`` gives the number in
+    each role of each spec; ``of_unit`` the specs of each kind of unit, and ``settled_at_start``
+    those of them that the empty set settles. By spec: ``since``, the epoch from which all of its
+    matchers are known, ``order_bound``, and the bit of the role whose items are violations
+    (``violating``, 0 for none). ``by_sha256`` finds a spec. ``named_turns`` are the turn numbers
+    that specs name: these are judged in every session.
     """
 
-    def __init__(self, specs: Sequence[Spec]) -> None:
+    def __init__(self, specs: Sequence[Spec], numbering: Numbering = FIRST) -> None:
         self.specs = tuple(specs)
-        self.matchers: tuple[Matcher, ...] = _distinct(self.specs)
+        self.numbering = numbering.loaded(sources_of(self.specs))
+        known = self.numbering.known
+        index = {source: known[source].number for source in sources_of(self.specs)}
+        self.matchers: dict[int, Matcher] = {
+            index[role.matcher.source]: role.matcher
+            for spec in self.specs
+            for role in spec.operator.roles
+        }
         self.dispatch = Dispatch(self.matchers)
+        self.since = tuple(
+            max(known[role.matcher.source].since for role in spec.operator.roles)
+            for spec in self.specs
+        )
+        self.by_sha256 = {spec.sha256: i for i, spec in enumerate(self.specs)}
         self.of_unit = {
             unit: tuple(i for i, spec in enumerate(self.specs) if spec.unit == unit)
             for unit in (SESSION, TURN, JOB)
@@ -75,7 +89,6 @@ class Plan:
             unit: tuple(i for i in numbers if _settles_at_start(self.specs[i]))
             for unit, numbers in self.of_unit.items()
         }
-        index = {matcher.source: i for i, matcher in enumerate(self.matchers)}
         traits = [spec.operator.traits for spec in self.specs]
         self.order_bound = tuple(each.order_bound for each in traits)
         self.violating = tuple(
@@ -134,11 +147,11 @@ class Plan:
         hopeful: dict[int, int] = {}
         fearful: dict[int, int] = {}
         for index in true:
-            for use in self._uses[index]:
+            for use in self._uses.get(index, ()):  # its spec may have gone since
                 hopeful[use.spec] = hopeful.get(use.spec, 0) | use.bit
                 fearful[use.spec] = fearful.get(use.spec, 0) | use.bit
         for index in unknown:
-            for use in self._uses[index]:
+            for use in self._uses.get(index, ()):
                 reading = hopeful if use.helps else fearful
                 reading[use.spec] = reading.get(use.spec, 0) | use.bit
         return tuple(
@@ -163,20 +176,19 @@ def _settles_at_start(spec: Spec) -> bool:
     return spec.operator.outcome(spec.operator.start(), False) is not None
 
 
-def _distinct(specs: Sequence[Spec]) -> tuple[Matcher, ...]:
-    found: dict[str, Matcher] = {}
-    for spec in specs:
-        for role in spec.operator.roles:
-            found.setdefault(role.matcher.source, role.matcher)
-    return tuple(found.values())
+def sources_of(specs: Sequence[Spec]) -> tuple[str, ...]:
+    """The sources of the distinct matchers of some specs, in their order."""
+    roles = (role for spec in specs for role in spec.operator.roles)
+    return tuple(dict.fromkeys(role.matcher.source for role in roles))
 
 
-def _uses(specs: Sequence[Spec], index: dict[str, int]) -> tuple[tuple[Use, ...], ...]:
-    uses: list[list[Use]] = [[] for _ in index]
+def _uses(specs: Sequence[Spec], index: dict[str, int]) -> dict[int, list[Use]]:
+    uses: dict[int, list[Use]] = {}
     for number, spec in enumerate(specs):
         for role, part in enumerate(spec.operator.roles):
-            uses[index[part.matcher.source]].append(Use(number, 1 << role, part.helps))
-    return tuple(tuple(of_one) for of_one in uses)
+            of_one = uses.setdefault(index[part.matcher.source], [])
+            of_one.append(Use(number, 1 << role, part.helps))
+    return uses
 
 
 def _noted(specs: Sequence[Spec], index: dict[str, int]) -> tuple[tuple[int, int], ...]:

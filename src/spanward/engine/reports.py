@@ -51,16 +51,25 @@ class Execution(msgspec.Struct):
 class Reports:
     """All reports of one id that are still kept.
 
-    ``several`` allows more than one execution: the id is a call's. ``first`` numbers the first:
-    earlier numbers belong to executions whose reports are no longer kept.
+    ``several`` allows more than one execution: the id is a call's. ``next`` numbers the next one.
     """
 
-    __slots__ = ("_next", "executions", "several")
+    __slots__ = ("executions", "next", "several")
 
-    def __init__(self, item: Item, *, several: bool, first: int) -> None:
-        self.executions = [Execution(first, [item], item.start_ns, item.end_ns)]
+    def __init__(self, executions: list[Execution], *, several: bool, following: int) -> None:
+        self.executions = executions
         self.several = several
-        self._next = first + 1
+        self.next = following
+
+    @classmethod
+    def of(cls, item: Item, *, several: bool, first: int) -> Reports:
+        """Those of a first report.
+
+        ``first`` numbers its execution: earlier numbers belong to executions whose reports are no
+        longer kept.
+        """
+        execution = Execution(first, [item], item.start_ns, item.end_ns)
+        return cls([execution], several=several, following=first + 1)
 
     def file(self, item: Item) -> tuple[Execution, list[Placed]] | None:
         """The execution that a further report now belongs to, and what it was taken for before.
@@ -85,8 +94,8 @@ class Reports:
         return into, [execution.placed for execution in same if execution.placed is not None]
 
     def _begin(self, item: Item) -> Execution:
-        execution = Execution(self._next, [item], item.start_ns, item.end_ns)
-        self._next += 1
+        execution = Execution(self.next, [item], item.start_ns, item.end_ns)
+        self.next += 1
         self.executions.append(execution)
         return execution
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from spanward.engine.judge import Judge
     from spanward.engine.registry import Registry
     from spanward.engine.session import Session
+
+
+_SPARE: Final = 8
+"""How many more sessions than needed the vault is asked for: something may have come for some."""
 
 
 class Room:
@@ -29,7 +33,7 @@ class Room:
         judge: Judge,
         folding: Folding,
         counters: Counters,
-        deadlines: Deadlines[Session],
+        deadlines: Deadlines[str],
         due: Callable[[Session], float],
         *,
         most: int,
@@ -40,12 +44,13 @@ class Room:
         self._counters = counters
         self._deadlines = deadlines
         self._due = due
+        self._vault = registry.vault
         self._most = most
         self._ended: deque[Session] = deque()
 
     def make(self) -> None:
         """Push sessions out until there is room for one more; what is open of them is told."""
-        while len(self._registry.sessions) >= self._most:
+        while self._registry.total >= self._most:
             session = self._oldest()
             if not session.ended:
                 for unit in session.units.values():
@@ -56,6 +61,8 @@ class Room:
 
     def note_ended(self, session: Session) -> None:
         """A session ended: it is among the first to go."""
+        if self._vault.keeps:  # which knows that itself
+            return
         self._ended.append(session)
 
     def forget(self, session: Session) -> None:
@@ -78,10 +85,15 @@ class Room:
             session = self._ended.popleft()
             if session.ended and self._registry.has(session):
                 return session
+        for name in self._vault.quietest(len(self._registry.unsaved.dropped) + _SPARE):
+            resting = self._registry.find(name)
+            if resting is not None and resting.seen == resting.saved_seen:
+                return resting
         while True:
-            due, quiet = self._deadlines.take_first()
-            if not self._registry.has(quiet):
+            due, name = self._deadlines.take_first()
+            quiet = self._registry.sessions.get(name)
+            if quiet is None:
                 continue
             if self._due(quiet) <= due:
                 return quiet
-            self._deadlines.set(self._due(quiet), quiet)
+            self._deadlines.set(self._due(quiet), name)

@@ -14,9 +14,10 @@ from spanward.engine.plan import JOB, SESSION, TURN
 from spanward.engine.table import FactTable
 from spanward.engine.unit import Turn, Unit
 from spanward.item import SPAN
+from spanward.saved import SavedPresence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from spanward.fact import Fact
     from spanward.item import Item
@@ -74,6 +75,19 @@ class Presence:
         for turn, seen in other.turns.items():
             self._see_turn(turn, seen.items, seen.steps)
         for key, start in other._starts.items():
+            self.see_start(key, start)
+
+    def save(self) -> SavedPresence:
+        """What is kept of it."""
+        turns = tuple((turn, seen.items, seen.steps) for turn, seen in self.turns.items())
+        return SavedPresence(self.steps, self.numbered, turns, dict(self._starts))
+
+    def load(self, saved: SavedPresence) -> None:
+        """Know again what was saved."""
+        self.steps, self.numbered = saved.steps, saved.numbered
+        for turn, items, steps in saved.turns:
+            self._see_turn(turn, items, steps)
+        for key, start in saved.starts.items():
             self.see_start(key, start)
 
     def has(self, turn: Turn | None) -> bool:
@@ -134,28 +148,34 @@ class Session:
     """The facts and units of one session.
 
     ``own`` is the presence of the items that named it, ``presence`` that of all. ``traces`` are
-    the traces bound to it. ``seen`` is when something last came (monotonic seconds);
+    the traces bound to it, and whether homeless items follow them. ``seen`` is when something last
+    came (monotonic seconds), ``saved_seen`` what was saved of that, None when nothing was;
     ``said_end`` that the runtime called it ended. ``gap``: its beginning is not known to be
-    complete. ``latest`` is the latest turn so far: the only one that need not end soon.
+    complete. ``latest`` is the latest turn so far: the only one that need not end soon. ``epoch``
+    is that of its beginning (see ``Numbering``).
     """
 
     __slots__ = (
-        "ended", "gap", "latest", "name", "own", "presence", "said_end", "seen", "table",
-        "traces", "units", "warm",
+        "ended", "epoch", "gap", "latest", "name", "own", "presence", "said_end", "saved_seen",
+        "seen", "table", "traces", "units", "warm",
     )  # fmt: skip
 
-    def __init__(self, name: str, now: float, *, gap: bool, by_turn: bool) -> None:
+    def __init__(
+        self, name: str, now: float, *, gap: bool, by_turn: bool, epoch: int, tracked: bool
+    ) -> None:
         self.name = name
         self.seen = now
         self.gap = gap
+        self.epoch = epoch
+        self.saved_seen: float | None = None
         self.ended = False
         self.said_end = False
         self.warm = False
         self.latest: Turn | None = None
-        self.table = FactTable(name)
+        self.table = FactTable(name, tracked=tracked)
         self.own = Presence(by_turn=by_turn)
         self.presence = self.own
-        self.traces: dict[bytes, None] = {}
+        self.traces: dict[bytes, bool] = {}
         self.units: dict[Turn | None, Unit] = {}
 
     def facts(self, unit: Unit) -> Iterator[Fact]:
@@ -198,26 +218,35 @@ class Trace:
 class Job:
     """A group of sessions judged as one; ``members`` are the sessions that hold its facts.
 
-    ``sessions`` is where these are found; ``steps`` counts the items that make it a unit.
-    ``gap``: facts of it were given up.
+    ``find`` gives these by name, None for one that is no more; ``steps`` counts the items that
+    make it a unit. ``gap``: facts of it were given up. ``epoch`` is that of its beginning.
     """
 
-    __slots__ = ("begun", "gap", "members", "name", "seen", "sessions", "steps", "unit")
+    __slots__ = ("begun", "epoch", "find", "gap", "members", "name", "seen", "steps", "unit")
 
-    def __init__(self, name: str, now: float, sessions: dict[str, Session], *, gap: bool) -> None:
+    def __init__(
+        self,
+        name: str,
+        now: float,
+        find: Callable[[str], Session | None],
+        *,
+        gap: bool,
+        epoch: int,
+    ) -> None:
         self.name = name
         self.seen = now
         self.begun = False
         self.gap = gap
+        self.epoch = epoch
         self.steps = 0
         self.members: set[str] = set()
-        self.sessions = sessions
+        self.find = find
         self.unit = Unit(JOB, self, job=name)
 
     def facts(self, unit: Unit) -> Iterator[Fact]:
         """The facts of the job, without positions: across sessions, order is by time."""
-        for name in self.members & self.sessions.keys():
-            for fact in self.sessions[name].table:
+        for session in filter(None, map(self.find, sorted(self.members))):
+            for fact in session.table:
                 if fact.job == self.name:
                     yield unplaced(fact)
 

@@ -16,7 +16,7 @@ from spanward.fact import Fact
 from spanward.item import KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _SMALL: Final = 64
 """Up to so many facts, searching the hashes is as fast as a dict and costs no memory."""
@@ -57,12 +57,17 @@ _Turns = dict[int | str, "array[int]"]
 
 
 class FactTable:
-    """Facts by key. Putting a key again replaces its fact; the order is that of putting."""
+    """Facts by key. Putting a key again replaces its fact; the order is that of putting.
 
-    __slots__ = ("_data", "_hashes", "_index", "_live", "_offsets", "_turns", "session")
+    With ``tracked``, ``unsaved`` holds the packed facts, by key, that were put since they were last
+    saved, and None for those that were removed; whoever saves them clears it.
+    """
 
-    def __init__(self, session: str) -> None:
+    __slots__ = ("_data", "_hashes", "_index", "_live", "_offsets", "_turns", "session", "unsaved")
+
+    def __init__(self, session: str, *, tracked: bool = False) -> None:
         self.session = session
+        self.unsaved: dict[bytes, bytes | None] | None = {} if tracked else None
         self._hashes = array("q")
         self._offsets = array("I", (0,))
         self._data = bytearray()
@@ -104,13 +109,24 @@ class FactTable:
 
     def add(self, fact: Fact) -> None:
         """Keep a fact whose key is not here."""
-        self._data += _encode(_pack(fact))
-        kept_hash = _hash(fact.key)
+        packed = _encode(_pack(fact))
+        if self.unsaved is not None:
+            self.unsaved[fact.key] = packed
+        self._add(fact.key, packed)
+        if self._turns is not None:
+            _note_turn(self._turns, fact, len(self._hashes) - 1)
+
+    def load(self, packed: Iterable[bytes]) -> None:
+        """Keep packed facts, as they were saved, in an empty table."""
+        for one in packed:
+            self._add(_decode(one).key, one)
+
+    def _add(self, key: bytes, packed: bytes) -> None:
+        self._data += packed
+        kept_hash = _hash(key)
         self._hashes.append(kept_hash)
         self._offsets.append(len(self._data))
         self._live += 1
-        if self._turns is not None:
-            _note_turn(self._turns, fact, len(self._hashes) - 1)
         if self._index is not None:
             self._index[kept_hash] = len(self._hashes) - 1
         elif len(self._hashes) > _SMALL:
@@ -121,6 +137,8 @@ class FactTable:
         at = self._find(key)
         if at is None:
             return
+        if self.unsaved is not None:
+            self.unsaved[key] = None
         if self._index is not None:
             del self._index[self._hashes[at]]
         self._hashes[at] = _GONE
@@ -145,8 +163,7 @@ class FactTable:
         return self._hashes.index(wanted)
 
     def _unpack(self, at: int) -> Fact:
-        start, end = self._offsets[at], self._offsets[at + 1]
-        packed = _decode(self._data[start:end])
+        packed = _decode(self._packed(at))
         return Fact(
             key=packed.key,
             session=self.session,
@@ -169,15 +186,17 @@ class FactTable:
             notes=packed.notes,
         )
 
+    def _packed(self, at: int) -> bytearray:
+        return self._data[self._offsets[at] : self._offsets[at + 1]]
+
     def _compact(self) -> None:
-        kept = list(self)
+        kept = [bytes(self._packed(at)) for at, kept in enumerate(self._hashes) if kept != _GONE]
         self._hashes = array("q")
         self._offsets = array("I", (0,))
         self._data = bytearray()
         self._index = self._turns = None
         self._live = 0
-        for fact in kept:
-            self.put(fact)
+        self.load(kept)
 
 
 def _note_turn(turns: _Turns, fact: Fact, at: int) -> None:

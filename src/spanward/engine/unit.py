@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 class Facts(Protocol):
     """Where the facts of a unit are read from.
 
-    ``gap``: some of them are missing, or may be.
+    ``gap``: some of them are missing, or may be. ``epoch``: that of its beginning; what a matcher
+    says that was loaded later is not known of all of them.
     """
 
     gap: bool
+    epoch: int
 
     def facts(self, unit: Unit) -> Iterable[Fact]: ...
 

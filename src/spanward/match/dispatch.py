@@ -19,7 +19,7 @@ from spanward.match.columns import SIGNATURE
 from spanward.match.truth import Test, Truth, conjunction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping
 
     from spanward.item import Item
     from spanward.match.matcher import Matcher
@@ -31,7 +31,7 @@ _MAX_TEXT: Final = 1024
 
 
 class Answers(msgspec.Struct, frozen=True):
-    """The indexes of the matchers that hold for an item, and of those that are unknown."""
+    """The numbers of the matchers that hold for an item, and of those that are unknown."""
 
     true: tuple[int, ...]
     unknown: tuple[int, ...]
@@ -43,7 +43,7 @@ class Answers(msgspec.Struct, frozen=True):
 class _Open(msgspec.Struct, frozen=True):
     """A matcher that a signature leaves open: what is still to ask, what the cheap tests said."""
 
-    index: int
+    number: int
     asks: Callable[[Item], Truth]
     cheap: Truth
 
@@ -56,14 +56,14 @@ class _Known(msgspec.Struct, frozen=True):
 
 
 class Dispatch:
-    """The matchers of a set of specs, indexed by what they demand.
+    """The matchers of a set of specs, by number, indexed by what they demand.
 
-    ``answers(item)`` gives the indexes (into the sequence given) of those that are true or
-    unknown. Not safe for use by several threads.
+    ``answers(item)`` gives the numbers of those that are true or unknown. Not safe for use by
+    several threads.
     """
 
-    def __init__(self, matchers: Sequence[Matcher]) -> None:
-        self._matchers = tuple(matchers)
+    def __init__(self, matchers: Mapping[int, Matcher]) -> None:
+        self._matchers = tuple(matchers.items())
         self._signature = attrgetter(*SIGNATURE)
         self._known: dict[Any, _Known] = {}
 
@@ -82,14 +82,14 @@ class Dispatch:
         true: list[int] = []
         unknown: list[int] = []
         undecided: list[_Open] = []
-        for index, matcher in enumerate(self._matchers):
+        for number, matcher in self._matchers:
             truth = conjunction(matcher.cheap, item)
             if truth is False:
                 continue
             if matcher.dear:
-                undecided.append(_Open(index, _as_one(matcher.dear), truth))
+                undecided.append(_Open(number, _as_one(matcher.dear), truth))
             else:
-                (true if truth else unknown).append(index)
+                (true if truth else unknown).append(number)
         return _Known(Answers(tuple(true), tuple(unknown)), tuple(undecided))
 
     def _remember(self, signature: tuple[Any, ...], known: _Known) -> None:
@@ -119,7 +119,7 @@ def _finish(known: _Known, item: Item) -> Answers:
         truth = open_.asks(item)
         if truth is False:
             continue
-        (true if truth and open_.cheap else unknown).append(open_.index)
+        (true if truth and open_.cheap else unknown).append(open_.number)
     if not true and not unknown:
         return known.answers
     return Answers((*known.answers.true, *true), (*known.answers.unknown, *unknown))

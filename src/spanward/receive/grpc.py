@@ -101,14 +101,19 @@ class _Export:
         answer = await self._judged(data, place)
         if answer.malformed:
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, answer.malformed)
+        if answer.unsaved:
+            await self._abort_for_now(context, answer.unsaved)
         if answer.failed:
             await context.abort(grpc.StatusCode.INTERNAL, answer.failed)
         return self._respond(answer.rejected, answer.reason)
 
     async def _refuse(self, context: _Context) -> NoReturn:
         self._taker.tally.refused["overloaded"] += 1
-        trailers = retry_trailers(_OVERLOADED)
-        await context.abort(grpc.StatusCode.UNAVAILABLE, _OVERLOADED, trailers)
+        await self._abort_for_now(context, _OVERLOADED)
+
+    async def _abort_for_now(self, context: _Context, words: str) -> NoReturn:
+        """Have the sender try again in a moment."""
+        await context.abort(grpc.StatusCode.UNAVAILABLE, words, retry_trailers(words))
 
     async def _read(self, messages: AsyncIterator[bytes], place: Place, context: _Context) -> bytes:
         """The one message, in its place. Aborts the call when there is not exactly one in time."""

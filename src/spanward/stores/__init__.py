@@ -4,14 +4,41 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from spanward.saved import SavedCounts, Saving, Sending
+from spanward.vault import Vault
+
+
+class StoreError(OSError):
+    """The store cannot be read or written."""
+
+
+class StoreInUseError(StoreError):
+    """Another process has the store open."""
+
+
+class StoreFormatError(StoreError):
+    """The store was written by another version, which this one cannot read."""
+
 
 class Store(Protocol):
-    """Saves what a group of requests changed.
+    """Saves what a group of requests changed, and gives it back.
 
-    ``commit`` returns when everything that was taken since the last commit is safe, and raises
-    ``OSError`` when it is not; until it returned no sender is answered. ``close`` is called once,
-    last.
+    ``vault`` is where the engine finds what was saved; None when nothing ever is. ``commit``
+    returns when all of it is safe, and raises ``OSError`` when nothing of it is; until it returned
+    no sender is answered. ``clock`` is the service's clock as of the last commit, 0.0 for a new
+    store. ``lost`` says that there was a store which could not be read. ``sendings`` are the
+    announcements that have not gone out. All of it belongs to one thread at a time. ``close`` is
+    called once, last.
     """
 
-    def commit(self) -> None: ...
+    @property
+    def vault(self) -> Vault | None: ...
+    @property
+    def lost(self) -> bool: ...
+    @property
+    def clock(self) -> float: ...
+
+    def commit(self, saving: Saving) -> None: ...
     def close(self) -> None: ...
+    def counts_by_spec(self) -> dict[str, SavedCounts]: ...
+    def sendings(self) -> list[Sending]: ...

@@ -1,0 +1,102 @@
+"""From what was saved back to sessions, traces, jobs and reports, in the light of the plan.
+
+Operator states are not saved: units come back cold, and are made anew from the facts when they
+are needed. What was announced of a spec that is no longer loaded is forgotten.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spanward.engine.monitor import Monitor
+from spanward.engine.plan import SESSION, TURN
+from spanward.engine.reports import Execution, Placed, Reports
+from spanward.engine.session import Job, Presence, Session, Trace
+from spanward.engine.unit import Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from spanward.engine.plan import Plan
+    from spanward.saved import SavedJob, SavedReports, SavedSession, SavedTrace, SavedUnit
+
+
+class Restore:
+    """Makes objects of saved values.
+
+    ``started`` is the service's clock when it started: idle times begin anew then. ``tracked``
+    tables note what changes.
+    """
+
+    def __init__(self, plan: Plan, started: float, *, tracked: bool) -> None:
+        self._plan = plan
+        self._started = started
+        self._tracked = tracked
+
+    def session(self, saved: SavedSession, facts: Iterable[bytes]) -> Session:
+        """A session; its presence is only its own until its traces are counted again."""
+        session = Session(
+            saved.name,
+            saved.seen if saved.ended else max(saved.seen, self._started),
+            gap=saved.gap,
+            by_turn=self._plan.has_turns,
+            epoch=saved.epoch,
+            tracked=self._tracked,
+        )
+        session.saved_seen = saved.seen
+        session.ended = saved.ended
+        session.said_end = saved.said_end
+        session.latest = saved.latest
+        session.own.load(saved.own)
+        session.traces = dict(saved.traces)
+        session.table.load(facts)
+        for one in saved.units:
+            kind = SESSION if one.turn is None else TURN
+            unit = session.units[one.turn] = Unit(kind, session, session=saved.name, turn=one.turn)
+            self._fill(unit, one)
+        return session
+
+    def trace(self, saved: SavedTrace) -> Trace:
+        """A trace."""
+        trace = Trace()
+        trace.session = saved.session
+        trace.bound_by = saved.bound_by
+        if saved.homeless is not None:
+            trace.homeless = Presence(by_turn=self._plan.has_turns)
+            trace.homeless.load(saved.homeless)
+        return trace
+
+    def job(self, saved: SavedJob, find: Callable[[str], Session | None]) -> Job:
+        """A job."""
+        seen = saved.seen if saved.unit.ended else max(saved.seen, self._started)
+        job = Job(saved.name, seen, find, gap=saved.gap, epoch=saved.epoch)
+        job.begun = saved.begun
+        job.steps = saved.steps
+        job.members = set(saved.members)
+        self._fill(job.unit, saved.unit)
+        return job
+
+    def reports(self, saved: SavedReports, find: Callable[[str], Session | None]) -> Reports:
+        """The reports of one id."""
+        executions = []
+        for one in saved.executions:
+            start = min(report.start_ns for report in one.reports)
+            end = max(report.end_ns for report in one.reports)
+            execution = Execution(one.number, list(one.reports), start, end)
+            session = None if one.session is None else find(one.session)
+            if session is not None:
+                execution.placed = Placed(session, one.key, execution.item)
+            executions.append(execution)
+        return Reports(executions, several=saved.several, following=saved.next)
+
+    def _fill(self, unit: Unit, saved: SavedUnit) -> None:
+        unit.ended, unit.named, unit.due = saved.ended, saved.named, saved.due
+        unit.cold = True
+        for one in saved.monitors:
+            spec = self._plan.by_sha256.get(one.sha256)
+            if spec is None:
+                continue
+            monitor = unit.monitors[spec] = Monitor(self._plan.specs[spec].operator)
+            monitor.drop_states()
+            monitor.standing, monitor.by, monitor.by_ns = one.standing, one.by, one.by_ns
+            monitor.announced, monitor.revision = one.announced, one.revision

@@ -1,0 +1,149 @@
+"""What changed since it was last saved, and what of it is saved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spanward.saved import (
+    Changes,
+    SavedExecution,
+    SavedJob,
+    SavedMonitor,
+    SavedReports,
+    SavedSession,
+    SavedTrace,
+    SavedUnit,
+)
+
+if TYPE_CHECKING:
+    from spanward.engine.plan import Plan
+    from spanward.engine.reports import Reports
+    from spanward.engine.session import Job, Session, Trace
+    from spanward.engine.unit import Unit
+
+
+class Unsaved:
+    """Sessions, traces, jobs and kept reports that changed; None: they are no more.
+
+    ``dropped`` are the names of sessions that were dropped, be there a new one of the name since.
+    Whoever changes something notes it here; what is noted needlessly is only saved again.
+    """
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Everything was saved."""
+        self.dropped: dict[str, None] = {}
+        self.sessions: dict[str, Session] = {}
+        self.traces: dict[bytes, Trace | None] = {}
+        self.jobs: dict[str, Job | None] = {}
+        self.reports: dict[bytes, Reports | None] = {}
+        self.gone: list[tuple[str, str]] = []
+
+    @property
+    def some(self) -> bool:
+        """Whether there is anything."""
+        return bool(
+            self.sessions or self.traces or self.jobs or self.reports or self.dropped or self.gone
+        )
+
+    def changes(self, plan: Plan) -> Changes:
+        """All of it as values, as it is now."""
+        return Changes(
+            dropped=list(self.dropped),
+            sessions=[saved_session(session, plan) for session in self.sessions.values()],
+            facts=[
+                (session.name, key, packed)
+                for session in self.sessions.values()
+                for key, packed in (session.table.unsaved or {}).items()
+            ],
+            traces={
+                key: None if one is None else saved_trace(one) for key, one in self.traces.items()
+            },
+            jobs={
+                name: None if one is None else saved_job(one, plan)
+                for name, one in self.jobs.items()
+            },
+            reports={
+                key: None if one is None else saved_reports(one)
+                for key, one in self.reports.items()
+            },
+            gone=list(self.gone),
+        )
+
+
+def saved_session(session: Session, plan: Plan) -> SavedSession:
+    """A session as it is kept, without its facts."""
+    return SavedSession(
+        name=session.name,
+        epoch=session.epoch,
+        gap=session.gap,
+        ended=session.ended,
+        said_end=session.said_end,
+        pending=is_pending(session, plan),
+        seen=session.seen,
+        latest=session.latest,
+        own=session.own.save(),
+        traces=tuple(session.traces.items()),
+        units=tuple(_saved_unit(unit, plan) for unit in session.units.values()),
+    )
+
+
+def is_pending(session: Session, plan: Plan) -> bool:
+    """Whether something of a session is to be done before it is idle or forgotten."""
+    return (session.said_end and not session.ended) or any(
+        unit.due or any(plan.order_bound[spec] and one.waits for spec, one in unit.monitors.items())
+        for unit in session.units.values()
+        if not unit.ended
+    )
+
+
+def saved_trace(trace: Trace) -> SavedTrace:
+    """A trace as it is kept."""
+    homeless = None if trace.homeless is None else trace.homeless.save()
+    return SavedTrace(trace.session, trace.bound_by, homeless)
+
+
+def saved_job(job: Job, plan: Plan) -> SavedJob:
+    """A job as it is kept."""
+    return SavedJob(
+        name=job.name,
+        epoch=job.epoch,
+        gap=job.gap,
+        begun=job.begun,
+        seen=job.seen,
+        steps=job.steps,
+        members=tuple(sorted(job.members)),
+        unit=_saved_unit(job.unit, plan),
+    )
+
+
+def saved_reports(reports: Reports) -> SavedReports:
+    """The reports of one id as they are kept."""
+    executions = tuple(
+        SavedExecution(
+            number=one.number,
+            reports=tuple(one.reports),
+            session=None if one.placed is None else one.placed.session.name,
+            key=b"" if one.placed is None else one.placed.key,
+        )
+        for one in reports.executions
+    )
+    return SavedReports(reports.several, reports.next, executions)
+
+
+def _saved_unit(unit: Unit, plan: Plan) -> SavedUnit:
+    monitors = tuple(
+        SavedMonitor(
+            sha256=plan.specs[spec].sha256,
+            standing=one.standing,
+            by=one.by,
+            by_ns=one.by_ns,
+            announced=one.announced,
+            revision=one.revision,
+        )
+        for spec, one in unit.monitors.items()
+        if not one.is_blank
+    )
+    return SavedUnit(unit.turn, unit.ended, unit.named, unit.due, monitors)
