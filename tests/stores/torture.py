@@ -207,10 +207,13 @@ class Run:
         address = f"http://127.0.0.1:{self.ports[1]}/metrics"
         with urllib.request.urlopen(address, timeout=10) as answer:
             text = answer.read().decode()
-        found = re.findall(r'^spanward_violations_total\{.*spec="(.+)"\} (\S+)$', text, re.M)
+        found = re.findall(
+            r'^spanward_violations_total\{.*spec="(.+)"\} (\S+)$', text, re.MULTILINE
+        )
         return {spec: float(number) for spec, number in found}
 
 
+_AGAIN = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
 _QUICK = (
     ("grpc.initial_reconnect_backoff_ms", 50),
     ("grpc.min_reconnect_backoff_ms", 50),
@@ -222,9 +225,8 @@ def _acknowledged(export: Any, request: bytes) -> bool:
     try:
         export(request, timeout=20, wait_for_ready=True)
     except grpc.RpcError as error:
-        assert error.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED), (
-            error
-        )
+        if error.code() not in _AGAIN:
+            raise
         return False
     return True
 
@@ -276,19 +278,23 @@ def _one_life(run: Run, rng: Random, clients: list[threading.Thread]) -> None:
         run.kills += 1
 
 
+def _figures_of(run: Run) -> dict[str, float]:
+    """The figures, once the service answers."""
+    give_up = time.monotonic() + 30
+    while True:
+        try:
+            return run.figures()
+        except OSError:
+            assert time.monotonic() < give_up, (run.folder / "log").read_text()[-3000:]
+            time.sleep(0.05)
+
+
 def _finish(run: Run) -> dict[str, float]:
     """Let the service end in good order, with everything final; what it had counted."""
     assert run.process is not None
     if run.process.poll() is not None:
         run.start()
-    give_up = time.monotonic() + 30
-    while True:
-        try:
-            figures = run.figures()
-            break
-        except OSError:
-            assert time.monotonic() < give_up, (run.folder / "log").read_text()[-3000:]
-            time.sleep(0.05)
+    figures = _figures_of(run)
     run.process.send_signal(signal.SIGTERM)
     code = run.process.wait(120)
     if code == -signal.SIGKILL:  # its fate came while it ended
@@ -354,5 +360,7 @@ if __name__ == "__main__":
     while done < asked:
         with tempfile.TemporaryDirectory() as scratch:
             done += torture(Path(scratch), min(40, asked - done), round_)
-        print(f"seed {round_}: {done} kills, {time.monotonic() - begun:.0f} s: nothing lost")
+        seconds = time.monotonic() - begun
+        sys.stdout.write(f"seed {round_}: {done} kills, {seconds:.0f} s: nothing lost\n")
+        sys.stdout.flush()
         round_ += 1
