@@ -23,20 +23,27 @@ from rich.console import Console
 from rich.table import Table
 
 import replay
-from service import SPECS, running
+from service import SPECS, Service, running
 from stages import costs, specs_of
 from workload import SPANS_A_REQUEST, TOOL_SHARE, requests
 
 HERE: Final = Path(__file__).parent
+STORES: Final = ("memory", "sqlite")
+PACED_CLIENTS: Final = 16
+"""So many that a request need not wait for a client when it is due."""
 RESULTS: Final = HERE / "results" / "latest.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How much is measured. ``warm_up`` requests go first and do not count."""
+    """How much is measured. ``warm_up`` requests go first and do not count.
+
+    ``paced`` requests go last, at half the speed that was reached.
+    """
 
     requests: int
     warm_up: int
+    paced: int
     runs: int
     clients: int
     stage_requests: int
@@ -44,8 +51,8 @@ class Plan:
     facts: int
 
 
-FULL: Final = Plan(1000, 100, 5, 4, 400, (1_000, 10_000, 100_000), 32)
-QUICK: Final = Plan(60, 10, 1, 4, 30, (500,), 32)
+FULL: Final = Plan(1000, 100, 500, 5, 4, 400, (1_000, 10_000, 100_000), 32)
+QUICK: Final = Plan(60, 10, 20, 1, 4, 30, (500,), 32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,32 +64,47 @@ class Throughput:
     cpu_seconds: float
     resident_mib: float
     verdicts: int
+    p50_ms: float
+    p99_ms: float
 
 
-def throughput(prepared: Path, plan: Plan) -> Throughput:
-    """One run: a fresh service, the warm-up, then the measured requests.
+def throughput(prepared: Path, plan: Plan, store: str) -> Throughput:
+    """One run: a fresh service, the warm-up, the measured requests, and those at half the speed.
 
     Raises ``RuntimeError`` when the service did not receive every span.
     """
-    total = plan.warm_up + plan.requests
-    with tempfile.TemporaryDirectory() as folder, running(Path(folder)) as service:
-        send_apart(prepared, service.grpc_port, plan.clients, 0, plan.warm_up)
+    measured = plan.warm_up + plan.requests
+    total = measured + plan.paced
+    with tempfile.TemporaryDirectory() as folder, running(Path(folder), store) as service:
+        send_apart(prepared, service, plan.clients, (0, plan.warm_up))
         before = service.cpu_seconds()
-        seconds = send_apart(prepared, service.grpc_port, plan.clients, plan.warm_up, total)
+        seconds = send_apart(prepared, service, plan.clients, (plan.warm_up, measured))["seconds"]
         cpu = service.cpu_seconds() - before
+        half = plan.requests / seconds / 2
+        paced = send_apart(prepared, service, PACED_CLIENTS, (measured, total), half)
         received = service.metric("spanward_spans_received_total")
         if received != total * SPANS_A_REQUEST:
             raise RuntimeError(f"{received:.0f} of {total * SPANS_A_REQUEST} spans were received")
         spans = plan.requests * SPANS_A_REQUEST
-        verdicts = int(service.metric("spanward_verdicts_total"))
-        return Throughput(spans / cpu, spans / seconds, cpu, service.resident_mib(), verdicts)
+        return Throughput(
+            spans / cpu,
+            spans / seconds,
+            cpu,
+            service.resident_mib(),
+            int(service.metric("spanward_verdicts_total")),
+            paced["p50_ms"],
+            paced["p99_ms"],
+        )
 
 
-def send_apart(prepared: Path, port: int, clients: int, first: int, last: int) -> float:
-    """Send from a process of its own, so that its work is not the service's; the seconds taken."""
-    command = [sys.executable, replay.__file__, prepared, port, clients, first, last]
+def send_apart(
+    prepared: Path, service: Service, clients: int, which: tuple[int, int], rate: float = 0.0
+) -> dict[str, float]:
+    """Send from a process of its own, so that its work is not the service's; its figures."""
+    command = [sys.executable, replay.__file__, prepared, service.grpc_port, clients, *which, rate]
     done = subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True)
-    return float(done.stdout)
+    figures: dict[str, float] = json.loads(done.stdout)
+    return figures
 
 
 def memory(sessions: int, facts: int) -> dict[str, float]:
@@ -106,18 +128,25 @@ def bench(plan: Plan, console: Console) -> dict[str, Any]:
     specs = specs_of(SPECS)
     figures: dict[str, Any] = {"machine": machine(), "plan": asdict(plan), "specs": len(specs)}
     prepared: dict[str, list[bytes]] = {}
-    total = max(plan.requests + plan.warm_up, plan.stage_requests)
+    total = max(plan.warm_up + plan.requests + plan.paced, plan.stage_requests)
     for name in TOOL_SHARE:
         console.print(f"preparing {total * SPANS_A_REQUEST:,} spans of {name}")
         prepared[name] = list(requests(name, total))
     with tempfile.TemporaryDirectory() as folder:
-        runs = {}
+        runs: dict[tuple[str, str], list[Throughput]] = {}
         for name, made in prepared.items():
             path = Path(folder) / name
             replay.write(path, made)
-            runs[name] = [throughput(path, plan) for _ in range(plan.runs)]
+            for store in STORES:
+                # The stores take turns, so that what else the machine does meets both.
+                runs[name, store] = []
+            for _ in range(plan.runs):
+                for store in STORES:
+                    runs[name, store].append(throughput(path, plan, store))
     show_throughput(runs, console)
-    figures["throughput"] = {name: list(map(asdict, of_one)) for name, of_one in runs.items()}
+    figures["throughput"] = {
+        f"{name}, {store}": list(map(asdict, of_one)) for (name, store), of_one in runs.items()
+    }
 
     figures["stages_us_a_span"] = {
         name: costs(made[: plan.stage_requests], SPANS_A_REQUEST, specs, plan.runs)
@@ -131,19 +160,33 @@ def bench(plan: Plan, console: Console) -> dict[str, Any]:
     return figures
 
 
-def show_throughput(runs: dict[str, list[Throughput]], console: Console) -> None:
+def show_throughput(runs: dict[tuple[str, str], list[Throughput]], console: Console) -> None:
     """The first table: the service as a whole, medians over the runs."""
-    columns = ("workload", "spans / server CPU s", "spread", "spans / s", "server MiB", "verdicts")
-    table = table_of("The service: gRPC in, verdicts out, memory store", columns)
-    for name, of_one in runs.items():
+    columns = (
+        "workload",
+        "store",
+        "spans / CPU s",
+        "spread",
+        "spans / s",
+        "p50 ms",
+        "p99 ms",
+        "MiB",
+    )
+    title = (
+        "The service: gRPC in, verdicts out; p50 and p99 of an answer at half its spans a second"
+    )
+    table = table_of(title, columns)
+    for (name, store), of_one in runs.items():
         each = [run.spans_a_cpu_second for run in of_one]
         table.add_row(
             name,
+            store,
             f"{median(each):,.0f}",
             f"{min(each):,.0f} … {max(each):,.0f}",
             f"{median(run.spans_a_second for run in of_one):,.0f}",
+            f"{median(run.p50_ms for run in of_one):,.1f}",
+            f"{median(run.p99_ms for run in of_one):,.1f}",
             f"{median(run.resident_mib for run in of_one):,.0f}",
-            f"{median(run.verdicts for run in of_one):,.0f}",
         )
     console.print(table)
 

@@ -31,7 +31,7 @@ CONFIG: Final = """\
 receivers:
   otlp_grpc: {{endpoint: "127.0.0.1:{grpc_port}"}}
 specs: {{paths: ["{specs}"]}}
-store: {{kind: memory}}
+store: {{kind: {store}, path: "{folder}/spanward.db"}}
 emitters:
   jsonl: {{path: "{verdicts}"}}
 admin: {{endpoint: "127.0.0.1:{admin_port}"}}
@@ -78,8 +78,8 @@ class Service:
 
 
 @contextmanager
-def running(folder: Path) -> Iterator[Service]:
-    """The service with the benchmark's specs and a memory store; its files go to ``folder``.
+def running(folder: Path, store: str = "memory") -> Iterator[Service]:
+    """The service with the benchmark's specs and a kind of store; its files go to ``folder``.
 
     Raises ``RuntimeError`` when it does not become ready or does not stop cleanly.
     """
@@ -87,7 +87,14 @@ def running(folder: Path) -> Iterator[Service]:
     verdicts = folder / "verdicts.jsonl"
     config = folder / "spanward.yaml"
     config.write_text(
-        CONFIG.format(grpc_port=grpc_port, admin_port=admin_port, specs=SPECS, verdicts=verdicts)
+        CONFIG.format(
+            grpc_port=grpc_port,
+            admin_port=admin_port,
+            specs=SPECS,
+            verdicts=verdicts,
+            store=store,
+            folder=folder,
+        )
     )
     command = [sys.executable, "-c", SERVE, "serve", "--config", str(config)]
     with (folder / "service.log").open("wb") as log:

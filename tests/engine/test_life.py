@@ -8,7 +8,7 @@ import pytest
 
 from spanward.engine.engine import Engine
 from spanward.engine.limits import Limits
-from spanward.item import EVENT, SPAN, TOOL_CALL, Item, Report
+from spanward.item import APPROVAL, EVENT, SPAN, TOOL_CALL, Item, Report
 from spanward.match.matcher import Matcher
 from spanward.operators.never import Never
 from spanward.specs.spec import Spec
@@ -587,3 +587,18 @@ def test_a_turn_named_by_a_spec_is_judged_when_it_is_empty() -> None:
         ("count", 2, "fail", "item", 1),
         ("all", 2, "fail", "item", 0),
     ]
+
+
+def test_an_item_that_moves_is_counted_once() -> None:
+    """Its session is found late, or a later report of its record names another one."""
+    asked = {"name": "asked", "assert": {"never": {"approval": {}}}}
+    judged = engine(NEVER, asked)
+    judged.take(reports(item("rm", 1, session=None)), 0.0)
+    judged.take(reports(item("rm", 2, session=None, call_id="c")), 0.0)
+    judged.take(reports(item("chat", 3, kind=SPAN)), 1.0)
+    assert judged.counters.violations == [2, 0]
+    assert judged.counters.matches == [2, 0]
+    first = item("rm", 4, kind=APPROVAL, call_id="d", trace=2)
+    later = item("rm", 4, kind=APPROVAL, call_id="d", trace=2, session="s2", end_ns=9)
+    judged.take(reports(first, later), 1.0)
+    assert judged.counters.violations == [2, 1]

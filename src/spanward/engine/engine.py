@@ -342,14 +342,15 @@ class Engine:
         self, session: Session, fact: Fact | None, item: Item, before: list[Placed]
     ) -> None:
         """Put a fact in the place of those that its item had before."""
-        known = None
+        known, elsewhere = None, []
         for old in before:
             fact_before = old.session.table.get(old.key)
             if old.session is session and known is None:
                 known = fact_before
-            else:
+            elif fact_before is not None:
+                elsewhere.append(fact_before)
                 self._folding.change(old.session, fact_before, None, item)
-        self._folding.change(session, known, fact, item)
+        self._folding.change(session, known, fact, item, elsewhere)
 
     def _see(self, session: Session, item: Item, now: float) -> None:
         self._registry.see(session, item, times=1)
@@ -364,13 +365,14 @@ class Engine:
         executions = self._keep.take_homeless(trace_id)
         for placed in [each.placed for each in executions if each.placed is not None]:
             self._take_back(placed)
-        for fact in [f for f in old.table if f.homeless and f.trace_id == trace_id]:
-            self._folding.change(old, fact, None, None)
-            self._rehome(fact, session)
-        self._registry.recount(old)
-        self._registry.recount(session)
-        for report in [report for execution in executions for report in execution.reports]:
-            self._admit(report, now)
+        with self._folding.uncounted():
+            for fact in [f for f in old.table if f.homeless and f.trace_id == trace_id]:
+                self._folding.change(old, fact, None, None)
+                self._rehome(fact, session)
+            self._registry.recount(old)
+            self._registry.recount(session)
+            for report in [report for execution in executions for report in execution.reports]:
+                self._admit(report, now)
         self._hand_over(old, session, now)
         self._life.reconcile(old, None, now)
         self._life.reconcile(session, None, now)

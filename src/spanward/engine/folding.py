@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from copy import copy
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from spanward.engine.session import unplaced
 from spanward.fact import Fact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from spanward.engine.counters import Counters
     from spanward.engine.judge import Judge
@@ -38,6 +39,7 @@ class Folding:
         self._judge = judge
         self._counters = counters
         self._most = most
+        self._counting = True
         self._stale: dict[Unit, dict[int, Item | None]] = {}
 
     def fact(self, item: Item, answers: Answers, key: bytes, session: str) -> Fact:
@@ -77,8 +79,27 @@ class Folding:
             for concern in may_change:
                 self._judge.weigh(unit, concern.spec, unit.monitors[concern.spec], by, now)
 
-    def change(self, session: Session, old: Fact | None, new: Fact | None, by: Item | None) -> None:
-        """Replace a fact, or remove it (new is None), or put one that is not new to the world."""
+    @contextmanager
+    def uncounted(self) -> Iterator[None]:
+        """Facts that are put meanwhile only move: their items were counted before."""
+        self._counting = False
+        try:
+            yield
+        finally:
+            self._counting = True
+
+    def change(
+        self,
+        session: Session,
+        old: Fact | None,
+        new: Fact | None,
+        by: Item | None,
+        elsewhere: Sequence[Fact] = (),
+    ) -> None:
+        """Replace a fact, or remove it (new is None), or put one that is not new to the world.
+
+        ``elsewhere`` are facts of the same item in other sessions, whose violations were counted.
+        """
         if old == new:
             return
         self._registry.unsaved.sessions[session.name] = session
@@ -92,7 +113,7 @@ class Folding:
         for unit, spec in before.keys() | after.keys():
             if self._differs(before.get((unit, spec)), after.get((unit, spec)), spec):
                 self.stale(unit, spec, by)
-        self._count_violations(before, after)
+        self._count_violations(before, after, elsewhere)
 
     def stale(self, unit: Unit, spec: int, by: Item | None) -> None:
         """Have a monitor folded anew by the next ``refresh``."""
@@ -191,9 +212,9 @@ class Folding:
         number = concern.spec
         if concern.restricted and not self._plan.judges(number, unit.turn):
             return False
-        self._counters.matches[number] += 1
-        if concern.violation:
-            self._counters.violations[number] += 1
+        if self._counting:
+            self._counters.matches[number] += 1
+            self._counters.violations[number] += concern.violation
         if self._stale and number in self._stale.get(unit, ()):
             return False
         monitor = unit.monitors.get(number)
@@ -226,10 +247,20 @@ class Folding:
         self,
         before: dict[tuple[Unit, int], tuple[Concern, Fact]],
         after: dict[tuple[Unit, int], tuple[Concern, Fact]],
+        elsewhere: Sequence[Fact],
     ) -> None:
+        if not self._counting:
+            return
+        counted = {
+            concern.spec
+            for fact in elsewhere
+            for concerns in self._plan.concerns(fact).values()
+            for concern in concerns
+            if concern.violation
+        }
         for (unit, number), (concern, _) in after.items():
             known = before.get((unit, number))
-            if concern.violation and not (known and known[0].violation):
+            if concern.violation and not ((known and known[0].violation) or number in counted):
                 self._counters.violations[number] += 1
 
 
