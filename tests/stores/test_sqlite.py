@@ -29,7 +29,8 @@ from spanward.saved import (
 )
 from spanward.stores import StoreError, StoreFormatError, StoreInUseError
 from spanward.stores.codec import decoder, encode
-from spanward.stores.sqlite import FORMAT, SqliteStore
+from spanward.stores.file import FORMAT
+from spanward.stores.sqlite import SqliteStore
 from tests.service.test_emitters import announced
 
 ASIDE = "unreadable"
