@@ -9,34 +9,23 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
-from msgspec import structs
-
 from spanward.engine.counters import Counters
 from spanward.engine.deadlines import Deadlines
 from spanward.engine.folding import Folding
-from spanward.engine.identity import (
-    call_key,
-    is_call,
-    is_call_key,
-    record_identity,
-    renumbered,
-)
+from spanward.engine.intake import Intake
 from spanward.engine.judge import Judge
-from spanward.engine.keep import Keep, identity_of
+from spanward.engine.keep import Keep
 from spanward.engine.lifecycle import Lifecycle
 from spanward.engine.plan import Plan
 from spanward.engine.registry import Registry
-from spanward.engine.reports import Execution, Placed, overlap, same_record
 from spanward.vault import NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from spanward.engine.limits import Limits
-    from spanward.engine.session import Session
     from spanward.engine.unit import Unit
-    from spanward.fact import Fact
-    from spanward.item import Item, Report
+    from spanward.item import Report
     from spanward.saved import Changes, Numbering
     from spanward.specs.spec import Spec
     from spanward.vault import Vault
@@ -63,7 +52,6 @@ class Engine:
     ) -> None:
         self.counters = Counters(len(specs))
         self.faults: list[Exception] = []
-        self._exact = limits.amend_window is None
         self._vault = vault
         self._plan = Plan(specs, vault.numbering)
         lost_until = now + limits.idle_timeout if lost else -inf
@@ -84,6 +72,15 @@ class Engine:
             deadlines,
             limits,
             self.counters,
+        )
+        self._intake = Intake(
+            self._plan,
+            self._registry,
+            self._folding,
+            self._life,
+            self.counters,
+            self._keep,
+            exact=limits.amend_window is None,
         )
         self._life.start(now)
         for identity, saved in vault.reports():
@@ -139,7 +136,7 @@ class Engine:
         """
         for report in reports:
             try:
-                self._take(report, now)
+                self._intake.take(report, now)
             except OSError:
                 raise
             except Exception as fault:  # noqa: BLE001 - input must never stop the worker
@@ -200,232 +197,6 @@ class Engine:
         if unit.turn is None or unit.session is None:
             return None
         return self._registry.sessions[unit.session].presence.number(unit.turn)
-
-    # --- one report
-
-    def _take(self, report: Report, now: float) -> None:
-        if report.binds and report.session is not None:
-            session = self._life.session(report.session, now)
-            left = self._registry.bind(report, report.session, now)
-            if left is not None:
-                self._move(report.trace_id, left, session, now)
-            self._life.touch(session, now)
-        for item in report.items:
-            self.counters.items[item.kind] += 1
-            self._admit(item, now)
-            if self._exact:
-                self._folding.refresh(now)
-
-    def _admit(self, item: Item, now: float) -> None:
-        home = item.session or self._registry.home(item.trace_id)
-        if home is None:
-            self.counters.not_an_item += 1
-            return
-        session = self._life.session(home, now)
-        self._registry.see_report(session, item)
-        if self._keep.keeps(item):
-            self._admit_kept(session, item, now)
-        else:
-            self._admit_alone(session, item, now)
-
-    def _admit_kept(self, session: Session, item: Item, now: float) -> None:
-        """Take a report that is kept whole: the first of its item, or one that amends it."""
-        call = is_call(item)
-        identity = identity_of(item, session.name, call=call)
-        reports = self._keep.of(identity)
-        self._keep.note_homeless(identity, item)
-        if reports is None:
-            first = self._next_execution(session, item) if call else 0
-            if first is None:
-                self._ignore_late(session, now)
-                return
-            execution = self._keep.begin(identity, item, now, several=call, first=first)
-            self._place(session, execution, item, now)
-            return
-        try:
-            filed = reports.file(item)
-        except OverflowError:
-            self._ignore_late(session, now)
-            return
-        if filed is None:
-            self.counters.duplicates += 1
-            self._life.touch(session, now)
-            return
-        self._keep.changed(identity)
-        execution, before = filed
-        if before:
-            self._place_again(execution, before, now)
-        else:
-            self._place(session, execution, item, now)
-
-    def _admit_alone(self, session: Session, item: Item, now: float) -> None:
-        """Take a report that is not kept: only its fact can tell that its item came before."""
-        answers = self._plan.dispatch.answers(item)
-        if not answers:
-            self._enter(session, item, None, now)
-            return
-        fact = self._folding.fact(item, answers, record_identity(item), session.name)
-        known = session.table.get(fact.key)
-        if known is None:
-            self._enter(session, item, fact, now)
-            return
-        self._life.step(session, item, now)
-        if fact == known:
-            self.counters.duplicates += 1
-        elif _outranks(fact, known):
-            self.counters.amended += 1
-            self._folding.change(session, known, fact, item)
-        else:
-            self.counters.late += 1
-
-    def _next_execution(self, session: Session, item: Item) -> int | None:
-        """The number of a call's next execution; None when the report is of one no longer kept."""
-        number = 0
-        while (known := session.table.get(call_key(item.call_id or "", number))) is not None:
-            if same_record(item, known) or overlap(item, known):
-                return None
-            number += 1
-        return number
-
-    def _ignore_late(self, session: Session, now: float) -> None:
-        self.counters.late += 1
-        self._life.touch(session, now)
-
-    # --- kept items
-
-    def _enter(self, session: Session, item: Item, fact: Fact | None, now: float) -> None:
-        """Take an item into account that is new."""
-        if fact is None and self._life.changes_nothing(session, item):
-            session.seen = now
-            self._see(session, item, now)
-        else:
-            self._begin(session, item, fact, now)
-
-    def _place(self, session: Session, execution: Execution, item: Item, now: float) -> None:
-        """Take the first report of a kept item into account."""
-        self._begin(session, item, self._put(session, execution, item), now)
-
-    def _begin(self, session: Session, item: Item, fact: Fact | None, now: float) -> None:
-        """Have a new item in its units, and its fact, if it leaves one, folded."""
-        self._see(session, item, now)
-        self._life.step(session, item, now)
-        if fact is not None:
-            self._folding.add(session, fact, item, now)
-
-    def _put(self, session: Session, execution: Execution, item: Item) -> Fact | None:
-        """Note where an execution's item is now; its fact, None when no matcher concerns it."""
-        call = is_call(item)
-        key = call_key(item.call_id or "", execution.number) if call else record_identity(item)
-        execution.placed = Placed(session, key, item)
-        answers = self._plan.dispatch.answers(item)
-        return self._folding.fact(item, answers, key, session.name) if answers else None
-
-    def _place_again(self, execution: Execution, placed: list[Placed], now: float) -> None:
-        """Take an item into account as its reports make it now, in place of what it was before."""
-        self.counters.amended += 1
-        item = execution.item
-        before = [old for old in placed if self._registry.has(old.session)]
-        home = placed[0].session.name if is_call(item) else item.session
-        session = self._life.session(home or self._registry.home(item.trace_id) or "", now)
-        fact = self._put(session, execution, item)
-        self._see(session, item, now)
-        for old in before:
-            self._registry.see(old.session, old.item, times=-1)
-        if any(_elsewhere(old, session, item) for old in before):
-            for each in dict.fromkeys([session, *(old.session for old in before)]):
-                self._life.reconcile(each, item, now)
-            self._life.reconcile_jobs({old.item.job for old in before})
-        self._life.step(session, item, now)
-        self._replace(session, fact, item, before)
-
-    def _replace(
-        self, session: Session, fact: Fact | None, item: Item, before: list[Placed]
-    ) -> None:
-        """Put a fact in the place of those that its item had before."""
-        known, elsewhere = None, []
-        for old in before:
-            fact_before = old.session.table.get(old.key)
-            if old.session is session and known is None:
-                known = fact_before
-            elif fact_before is not None:
-                elsewhere.append(fact_before)
-                self._folding.change(old.session, fact_before, None, item)
-        self._folding.change(session, known, fact, item, elsewhere)
-
-    def _see(self, session: Session, item: Item, now: float) -> None:
-        self._registry.see(session, item, times=1)
-        if item.turn is not None and session.presence.numbered == 1 and session.units:
-            self._life.reconcile(session, item, now)  # keys are no longer how turns are known
-
-    # --- sessions found late
-
-    def _move(self, trace_id: bytes, left: str, session: Session, now: float) -> None:
-        """Move a trace's homeless items from the session they were judged in to another one."""
-        old = self._life.session(left, now)
-        executions = self._keep.take_homeless(trace_id)
-        for placed in [each.placed for each in executions if each.placed is not None]:
-            self._take_back(placed)
-        with self._folding.uncounted():
-            for fact in [f for f in old.table if f.homeless and f.trace_id == trace_id]:
-                self._folding.change(old, fact, None, None)
-                self._rehome(fact, session)
-            self._registry.recount(old)
-            self._registry.recount(session)
-            for report in [report for execution in executions for report in execution.reports]:
-                self._admit(report, now)
-        self._hand_over(old, session, now)
-        self._life.reconcile(old, None, now)
-        self._life.reconcile(session, None, now)
-        self._life.reconcile_jobs({execution.item.job for execution in executions})
-        self._life.drop_if_empty(old)
-
-    def _take_back(self, placed: Placed) -> None:
-        session = placed.session
-        if self._registry.has(session):
-            self._registry.see(session, placed.item, times=-1)
-            self._folding.change(session, session.table.get(placed.key), None, None)
-
-    def _hand_over(self, old: Session, session: Session, now: float) -> None:
-        """Let a session have what else is known of the one whose items it takes over."""
-        if old.gap and not session.gap:
-            session.gap = True
-            for unit in session.units.values():
-                self._judge.lose_beginning(unit)
-        if old.said_end:
-            self._life.say_end(session, now)
-
-    def _rehome(self, fact: Fact, session: Session) -> None:
-        """Put a fact whose reports are no longer kept into another session's table."""
-        number = 0
-        while (known := session.table.get(fact.key)) is not None:
-            if not is_call_key(fact.key) or same_record(fact, known) or overlap(fact, known):
-                self.counters.late += 1
-                return
-            number += 1
-            fact = structs.replace(fact, key=renumbered(fact.key, number))
-        self._folding.change(session, None, structs.replace(fact, session=session.name), None)
-
-
-def _elsewhere(old: Placed, session: Session, item: Item) -> bool:
-    """Whether an amendment moved an item to another session, turn, job or kind."""
-    was = old.item
-    return (old.session, was.turn, was.turn_key, was.job, was.kind) != (
-        session,
-        item.turn,
-        item.turn_key,
-        item.job,
-        item.kind,
-    )
-
-
-def _outranks(fact: Fact, known: Fact) -> bool:
-    """Which of two reports of one record stands when neither was kept whole."""
-    return (fact.end_ns, fact.start_ns, fact.true, fact.unknown) > (
-        known.end_ns,
-        known.start_ns,
-        known.true,
-        known.unknown,
-    )
 
 
 def _report_order(verdict: Verdict) -> tuple[str, str, int, str]:

@@ -160,12 +160,16 @@ class Folding:
             self._counters.facts_dropped += 1
         return settles
 
-    def _lose_beginnings(self, session: Session, fact: Fact) -> None:
-        """Put a fact's session and job in a gap, be their units there already or not."""
+    def lose_beginning(self, session: Session) -> None:
+        """Put a session in a gap: what depends on order no longer stands in its units."""
         if not session.gap:
             session.gap = True
             for unit in session.units.values():
                 self._judge.lose_beginning(unit)
+
+    def _lose_beginnings(self, session: Session, fact: Fact) -> None:
+        """Put a fact's session and job in a gap, be their units there already or not."""
+        self.lose_beginning(session)
         if fact.job is not None and self._plan.has_jobs:
             job = self._registry.job(fact.job, session.seen)
             if not job.gap:
