@@ -104,7 +104,7 @@ class Engine:
     def saved(self, now: float) -> None:
         """What ``changes`` gave is safe, and may be asked of the vault again."""
         self._registry.note_saved()
-        self._life.rest(now)
+        self._life.saved(now)
 
     @property
     def sessions_active(self) -> int:

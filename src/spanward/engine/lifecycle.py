@@ -7,18 +7,16 @@ Deadlines are never taken back: who is woken looks at what is true by then.
 
 from __future__ import annotations
 
-from collections import deque
 from math import inf
-from typing import TYPE_CHECKING, Any, Final
-
-import msgspec
+from typing import TYPE_CHECKING, Any
 
 from spanward.engine.deadlines import Deadlines
 from spanward.engine.judge import Judge, Settling
 from spanward.engine.plan import Plan
+from spanward.engine.rest import MOST_QUIET, Rest
 from spanward.engine.room import Room
 from spanward.engine.session import Job, Session
-from spanward.engine.unsaved import is_pending
+from spanward.engine.turns import TurnEnd, Turns
 from spanward.item import SPAN
 from spanward.verdict import Cause
 
@@ -31,24 +29,6 @@ if TYPE_CHECKING:
     from spanward.engine.registry import Registry
     from spanward.engine.unit import Turn, Unit
     from spanward.item import Item
-
-_COOL: Final = 30.0
-"""Seconds after which a quiet session's operator states are given back; its facts stay."""
-_REST: Final = 60.0
-"""Seconds after which a quiet session is kept by the store alone, at the least."""
-_LOOK: Final = 1.0
-"""Seconds between looks at those."""
-_MOST_QUIET: Final = 200
-"""Sessions that are brought back from the store at once, to be ended or forgotten."""
-_MOST_COOLED: Final = 64
-"""Facts of a session that is cooled. States do not grow with the facts: beside many they are
-little, and to make them anew from many would let the cost of an item grow with the session."""
-
-
-class _TurnEnd(msgspec.Struct, frozen=True):
-    """A turn that ends because a later one has begun."""
-
-    unit: Unit
 
 
 class Lifecycle:
@@ -65,7 +45,6 @@ class Lifecycle:
         counters: Counters,
     ) -> None:
         self._plan = plan
-        self._named = plan.named_turns
         self._registry = registry
         self._judge = judge
         self._folding = folding
@@ -73,10 +52,11 @@ class Lifecycle:
         self._limits = limits
         self._counters = counters
         self._sessions_due: Deadlines[str] = Deadlines()
-        self._cooling: deque[tuple[float, Session]] = deque()
-        self._resting: deque[tuple[float, Session]] = deque()
         self._vault = registry.vault
-        self._next_look = 0.0
+        self._turns = Turns(plan, folding, deadlines, limits.settle)
+        self._rest = Rest(
+            plan, registry, deadlines, self._turns, limits, self._wake, self._look_at_session
+        )
         self._room = Room(
             registry,
             judge,
@@ -86,8 +66,6 @@ class Lifecycle:
             self._due,
             most=limits.max_open,
         )
-        self._now = 0.0
-        registry.loaded = self._loaded
 
     # --- items
 
@@ -108,26 +86,25 @@ class Lifecycle:
             session.ended = False
             self._sessions_due.set(self._due(session), session.name)
             self._registry.unsaved.sessions[session.name] = session
-        if not session.warm:
-            session.warm = True
-            self._cooling.append((now, session))
+        self._rest.warm(session, now)
 
     def step(self, session: Session, item: Item, now: float) -> None:
         """An item was taken into account: begin or reopen the units that it is in."""
         self.touch(session, now)
-        if self._named:
+        if self._turns.are_named:
             if session.presence.has(None):
-                self._name_turns(session, [session.presence.turn_of(item)], item)
-            self._drop_named(session)
+                self._turns.name(session, [session.presence.turn_of(item)], item)
+            for unit in self._turns.take_named(session):
+                self._withdraw(unit)
         if item.kind == SPAN:
             self._reopen(session, item, now)
             return
-        if self._enter(session, None, item, now) and self._named:
-            self._name_turns(session, list(session.presence.turns), item)
+        if self._enter(session, None, item, now) and self._turns.are_named:
+            self._turns.name(session, list(session.presence.turns), item)
         turn = session.presence.turn_of(item) if self._plan.has_turns else None
         if turn is not None:
             self._enter(session, turn, item, now)
-            self._follow_turns(session, turn, now)
+            self._turns.follow(session, turn, now)
         if item.job is not None and self._plan.has_jobs:
             self._enter_job(item.job, item, now)
         if item.ends:
@@ -175,13 +152,13 @@ class Lifecycle:
                 if known is None or unit.named:
                     self._folding.stale_all(unit, by)
                 unit.ended = unit.named = False
-        if self._named and session.presence.has(None):
-            self._name_turns(session, session.presence.turns, by)
+        if self._turns.are_named and session.presence.has(None):
+            self._turns.name(session, session.presence.turns, by)
         session.latest = None
         named = (turn for turn in session.units if turn is not None)
         latest = next((turn for turn in named if session.presence.has(turn)), None)
         if latest is not None:
-            self._follow_turns(session, latest, now)
+            self._turns.follow(session, latest, now)
 
     def reconcile_jobs(self, names: Iterable[str | None]) -> None:
         """Withdraw those of some jobs to which no step belongs any more."""
@@ -220,27 +197,10 @@ class Lifecycle:
             if unit is not None and unit.ended:
                 unit.ended = False
                 if turn is not None and session.presence.has(turn):
-                    self._follow_turns(session, turn, now)
+                    self._turns.follow(session, turn, now)
         job = self._registry.jobs.get(item.job) if item.job is not None else None
         if job is not None and job.begun:
             self._enter_job(job.name, item, now)
-
-    def _drop_named(self, session: Session) -> None:
-        """Withdraw empty turns, judged at an end, whose numbers turns known by key have by now."""
-        for number in self._named & session.units.keys():
-            if session.presence.numbered or number > len(session.presence.ranked()):
-                continue
-            self._withdraw(session.units.pop(number))
-
-    def _name_turns(self, session: Session, turns: Iterable[Turn | None], by: Item | None) -> None:
-        """Make units of turns that specs name, or may name by their rank, although no step is."""
-        for turn in turns:
-            if turn is None or turn in session.units or not session.presence.known_by(turn):
-                continue
-            if isinstance(turn, str) or turn in self._named:
-                unit = session.make_unit(turn)
-                unit.named = True
-                self._folding.stale_all(unit, by)
 
     def _begin(self, unit: Unit, item: Item, now: float) -> None:
         """A unit begins with an item; facts of plain spans may have been waiting for it."""
@@ -264,40 +224,15 @@ class Lifecycle:
             self._deadlines.set(now + self._limits.idle_timeout, job)
         job.unit.ended = False
 
-    def _follow_turns(self, session: Session, turn: Turn, now: float) -> None:
-        """See to it that every turn but the latest ends one settle time from now."""
-        latest = session.latest
-        if latest is None or not session.presence.has(latest):
-            others = [
-                turn for turn in session.units if session.presence.has(turn) and turn is not None
-            ]
-            latest = turn
-            for other in others:
-                latest = other if session.presence.later(other, latest) else latest
-            session.latest = latest
-            for other in others:
-                self._end_soon(session, other, now)
-            return
-        if session.presence.later(turn, latest):
-            session.latest, turn = turn, latest
-        self._end_soon(session, turn, now)
-
-    def _end_soon(self, session: Session, turn: Turn, now: float) -> None:
-        unit = session.units[turn]
-        if turn != session.latest and not unit.due and not unit.ended:
-            unit.due = True
-            self._deadlines.set(now + self._limits.settle, _TurnEnd(unit))
-
     # --- time
 
     def advance(self, now: float) -> None:
         """Do all that is due by now."""
-        self._now = now
         while (due := self._deadlines.take(now)) is not None:
             match due:
                 case Settling():
                     self._judge.settle(due)
-                case _TurnEnd():
+                case TurnEnd():
                     due.unit.due = False
                     if not due.unit.ended:
                         self._end(due.unit, Cause.TURN_END)
@@ -307,16 +242,14 @@ class Lifecycle:
             session = self._registry.sessions.get(name)
             if session is not None:
                 self._look_at_session(session, now)
-        if self._vault.keeps and now >= self._next_look:
-            self._look_at_quiet(now)
-        self._cool(now)
+        self._rest.advance(now)
 
     def finish(self, cause: Cause, now: float) -> None:
         """End everything that is open: what is in memory, and some of what is in the vault alone.
 
         To be called again, once all was saved, until the vault has nothing open.
         """
-        for name in self._vault.quiet(now, now, -inf, _MOST_QUIET):
+        for name in self._vault.quiet(now, now, -inf, MOST_QUIET):
             self._registry.find(name)
         for session in list(self._registry.sessions.values()):
             if not session.ended or any(not unit.ended for unit in session.units.values()):
@@ -325,49 +258,21 @@ class Lifecycle:
             if job.begun and not job.unit.ended:
                 self._end(job.unit, cause)
 
-    def _look_at_quiet(self, now: float) -> None:
-        """Look at sessions that are in the vault alone, and that something may be due of."""
-        limits = self._limits
-        names = self._vault.quiet(
-            now - limits.idle_timeout, now - limits.settle, now - limits.retain, _MOST_QUIET
-        )
-        for name in names:
-            session = self._registry.find(name)
-            if session is not None:
-                self._registry.unsaved.sessions[name] = session  # so that it is not found again
-                self._look_at_session(session, now)
-        self._next_look = now if len(names) == _MOST_QUIET else now + _LOOK
-
-    def _loaded(self, session: Session) -> None:
-        """A session came back from the vault: what was due of it is due again, from now on."""
-        now = self._now
-        self._sessions_due.set(max(self._due(session), now), session.name)
-        session.warm = True
-        self._cooling.append((max(session.seen, now), session))
-        for unit in session.units.values():
-            self._resume(unit, now)
-
-    def _resume(self, unit: Unit, now: float) -> None:
-        """Set the deadlines of a unit that came back from the vault anew."""
-        if unit.ended:
-            return
-        if unit.due:
-            self._deadlines.set(now + self._limits.settle, _TurnEnd(unit))
-        for spec, monitor in unit.monitors.items():
-            monitor.since = now
-            if monitor.waits and self._plan.order_bound[spec]:
-                self._deadlines.set(now + self._limits.settle, Settling(unit, spec, now))
-
     def start(self, now: float) -> None:
         """Bring back what waits for something, and all jobs. To be called once, first."""
-        self._now = now
         for job in self._registry.load_jobs():
             if job.begun:
                 wait = self._limits.retain if job.unit.ended else self._limits.idle_timeout
                 self._deadlines.set(job.seen + wait, job)
-                self._resume(job.unit, now)
-        for name in self._vault.urgent():
-            self._registry.find(name)
+                self._rest.resume(job.unit, now)
+        self._rest.start(now)
+
+    def saved(self, now: float) -> None:
+        """Everything was just saved: what is quiet for long need not be in memory."""
+        self._rest.leave(now)
+
+    def _wake(self, session: Session, now: float) -> None:
+        self._sessions_due.set(max(self._due(session), now), session.name)
 
     def _look_at_session(self, session: Session, now: float) -> None:
         due = self._due(session)
@@ -380,8 +285,9 @@ class Lifecycle:
             session.ended = True
             self._registry.unsaved.sessions[session.name] = session
             self._counters.sessions_closed["ended" if session.said_end else "idle"] += 1
-            self._room.note_ended(session)
-            self._sessions_due.set(self._due(session), session.name)
+            if not self._vault.keeps:  # else the vault tells when it is to be forgotten
+                self._room.note_ended(session)
+                self._sessions_due.set(self._due(session), session.name)
             self._end_session(session, Cause.SESSION_END if session.said_end else Cause.IDLE)
 
     def _due(self, session: Session) -> float:
@@ -392,21 +298,12 @@ class Lifecycle:
         return session.seen + wait
 
     def _end_session(self, session: Session, cause: Cause) -> None:
-        self._make_named_turns(session)
+        self._turns.make_named(session)
         for unit in list(session.units.values()):
             if not unit.ended:
                 self._end(unit, cause)
         session.ended = True
         self._registry.unsaved.sessions[session.name] = session
-
-    def _make_named_turns(self, session: Session) -> None:
-        """Units for the turns that specs name, be they empty (semantics, section 6)."""
-        if not session.presence.has(None):
-            return
-        keyed = 0 if session.presence.numbered else len(session.presence.ranked())
-        for turn in sorted(self._named):
-            if turn not in session.units and not 1 <= turn <= keyed:
-                session.make_unit(turn).named = True
 
     def _end(self, unit: Unit, cause: Cause) -> None:
         self._judge.conclude(unit, cause)
@@ -423,32 +320,3 @@ class Lifecycle:
             self._deadlines.set(job.seen + self._limits.retain, job)
         elif self._registry.jobs.get(job.name) is job:
             self._registry.drop_job(job, remembered=True)
-
-    def rest(self, now: float) -> None:
-        """Leave sessions that are quiet for long to the vault. Everything was just saved."""
-        if not self._vault.keeps:
-            return
-        pause = max(_REST, self._limits.settle, self._limits.amend_window or 0.0)
-        while self._resting and self._resting[0][0] + pause <= now:
-            _, session = self._resting.popleft()
-            if session.warm or not self._registry.has(session):
-                continue
-            if session.seen != session.saved_seen or is_pending(session, self._plan):
-                self._registry.unsaved.sessions[session.name] = session
-                self._resting.append((now, session))
-            else:
-                self._registry.unload(session)
-
-    def _cool(self, now: float) -> None:
-        while self._cooling and self._cooling[0][0] + _COOL <= now:
-            _, session = self._cooling.popleft()
-            if session.seen + _COOL > now:
-                self._cooling.append((session.seen, session))
-                continue
-            session.warm = False
-            session.table.cool()
-            if len(session.table) <= _MOST_COOLED:
-                for unit in session.units.values():
-                    unit.cool()
-            if self._vault.keeps:
-                self._resting.append((session.seen, session))

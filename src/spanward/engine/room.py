@@ -61,8 +61,6 @@ class Room:
 
     def note_ended(self, session: Session) -> None:
         """A session ended: it is among the first to go."""
-        if self._vault.keeps:  # which knows that itself
-            return
         self._ended.append(session)
 
     def forget(self, session: Session) -> None:
