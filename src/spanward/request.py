@@ -38,7 +38,7 @@ class Tally:
     ``refused`` is by reason: doors write ``overloaded``, ``slow`` and ``not_one_message`` in their
     loop, the worker writes ``malformed`` and ``unsaved`` and all else in its thread, so that no
     figure has two writers. ``failures`` counts faults of the service itself: it must stay 0.
-    ``store_failures`` counts commits and reads that the store could not do.
+    ``unreadable`` counts reads that the store could not do.
     """
 
     def __init__(self) -> None:
@@ -48,4 +48,4 @@ class Tally:
         self.incomplete = 0
         self.own_verdicts = 0
         self.failures = 0
-        self.store_failures = 0
+        self.unreadable = 0

@@ -21,18 +21,17 @@ import msgspec
 
 from spanward.dialects import Dialect, Reader
 from spanward.emitters.identity import is_own_verdict
-from spanward.emitters.outbox import Outbox
 from spanward.emitters.outlet import Outlet
 from spanward.emitters.tally import VerdictTally
 from spanward.engine.counters import Counters
 from spanward.engine.engine import Engine
 from spanward.engine.limits import Limits
 from spanward.errors import visible
+from spanward.ledger import Ledger
 from spanward.otlp import Malformed
 from spanward.otlp.record import Batch, SpanRecord
 from spanward.otlp.wire import WireReader
 from spanward.request import Answer, Request, Tally
-from spanward.saved import SavedCounts, Saving, Sending
 from spanward.specs.asking import asked_by
 from spanward.specs.spec import Spec
 from spanward.stores import Store
@@ -51,8 +50,6 @@ _SNAPSHOT_SHARE: Final = 50.0
 """A snapshot of the gauges may take one part in so many of the worker's time."""
 _FAILED: Final = Answer(failed="internal error")
 _UNSAVED: Final = Answer(unsaved="the store cannot save or read just now, try again")
-_CLOCK_EVERY: Final = 30.0
-"""Seconds after which the clock is saved at the latest: so much of it may be lost in a crash."""
 
 
 class Gauges(msgspec.Struct, frozen=True):
@@ -78,26 +75,23 @@ class Worker:
         outlets: Sequence[Outlet] = (),
     ) -> None:
         self.tally = Tally()
-        self.verdicts = VerdictTally(spec.name for spec in specs)
         self.gauges = Gauges()
+        self._specs = tuple(specs)
+        self._limits = limits
+        self._store = store
         self._start = store.clock - time.monotonic()
+        self._ledger = Ledger([spec.name for spec in specs], store, outlets)
         self._engine = Engine(specs, limits, store.vault or NOTHING, self._now(), lost=store.lost)
+        self._ledger.restore(self._engine)
+        self._sound = True
         self._reader = Reader(dialects, asked_by(specs))
         self._wire = WireReader(self._reader.wanted)
-        self._store = store
-        self._outbox = Outbox(outlets, store.sendings())
-        self._unsaved: list[Sending] = []
-        self._sent: list[int] = []
-        self._told: set[str] = set()
-        self._saved_counts: dict[str, SavedCounts] = {}
-        self._saved_clock = store.clock
         self._waiting: deque[Request] = deque()
         self._changed = threading.Condition()
         self._stopping = False
         self._drain = False
         self._next_snapshot = 0.0
         self._names = [spec.name for spec in specs]
-        self._load_counts()
         self._violations = list(self.counters.violations)
         self._thread = threading.Thread(target=self._run, name="spanward-worker", daemon=True)
 
@@ -105,6 +99,16 @@ class Worker:
     def counters(self) -> Counters:
         """The engine's counters, to be read only."""
         return self._engine.counters
+
+    @property
+    def verdicts(self) -> VerdictTally:
+        """What was announced, in figures, to be read only."""
+        return self._ledger.verdicts
+
+    @property
+    def store_failures(self) -> int:
+        """Commits and reads that the store could not do."""
+        return self._ledger.failures + self.tally.unreadable
 
     @property
     def store_was_lost(self) -> bool:
@@ -140,14 +144,14 @@ class Worker:
 
     def close(self) -> None:
         """Save what went out since the thread ended, and close the store."""
-        self._guarded(self._save, otherwise=False)
-        self._guarded(self._store.close, None)
+        self._guarded(lambda: self._ledger.save(self._engine, self._now()), otherwise=False)
+        self._guarded(self._ledger.close, None)
 
     def _run(self) -> None:
         while (group := self._take_group()) is not None:
             self._work(group)
-        while self._drain and self._settle(self._guarded(self._finish, [])):
-            if not self._guarded(lambda: self._engine.sessions_active, 0):
+        while self._drain and self._settle(self._trusted(self._finish, [])):
+            if not self._trusted(lambda: self._engine.sessions_active, 0):
                 break
 
     def _now(self) -> float:
@@ -171,9 +175,11 @@ class Worker:
             return [self._waiting.popleft() for _ in range(size)]
 
     def _work(self, group: list[Request]) -> None:
+        if not self._sound:
+            self._guarded(self._begin_anew, None)
         announced: list[Announcement] = []
         answers = [self._judge(request, announced) for request in group]
-        announced += self._guarded(self._advance, [])
+        announced += self._trusted(self._advance, [])
         if not self._settle(announced):
             answers = [
                 answer if answer.malformed or answer.failed else _UNSAVED for answer in answers
@@ -181,96 +187,71 @@ class Worker:
         self.tally.refused["unsaved"] += sum(bool(answer.unsaved) for answer in answers)
         for request, answer in zip(group, answers, strict=True):
             self._guarded(partial(request.answer, answer), None)
-        self._guarded(self._look_at_gauges, None)
+        self._trusted(self._look_at_gauges, None)
 
     def _settle(self, announced: list[Announcement]) -> bool:
-        """Save what was taken and tell what there is to tell; whether all was saved.
-
-        It is told even when it was not: an alarm that comes twice is better than none.
-        """
-        at_ns = time.time_ns()
-        violated = self._newly_violated()
-        self._guarded(partial(self.verdicts.take, announced, violated, at_ns), None)
-        self._told.update(violated, (one.verdict.spec for one in announced))
-        made = self._outbox.make(announced, at_ns)
-        self._unsaved += made
-        saved = self._guarded(self._save, otherwise=False)
-        self._guarded(partial(self._outbox.send, made), None)
-        return saved
-
-    def _save(self) -> bool:
-        """Save everything that was not saved yet; whether it is. It stays to be saved if not."""
-        self._sent += self._outbox.done()
-        now = self._now()
-        if self._store.vault is None:
-            self._engine.saved(now)
-            self._forget_unsaved()
-            return True
-        counts = self._changed_counts()
-        some = self._engine.has_changes or self._unsaved or self._sent or counts
-        if not some and now - self._saved_clock < _CLOCK_EVERY:
-            return True
-        sent = frozenset(self._sent)
-        saving = Saving(
-            clock=now,
-            numbering=self._engine.numbering,
-            changes=self._engine.changes(),
-            counts=counts,
-            sendings=[one for one in self._unsaved if one.number not in sent],
-            sent=list(self._sent),
-        )
-        started = time.perf_counter()
-        try:
-            self._store.commit(saving)
-        except OSError as error:
-            self._store_failed(error)
+        """Save what was taken and tell what there is to tell; whether all was saved."""
+        if not self._sound:
             return False
-        self.verdicts.commits.observe(time.perf_counter() - started)
-        self._engine.saved(now)
-        self._saved_counts |= counts
-        self._saved_clock = now
-        self._forget_unsaved()
-        return True
+        violated, now, at_ns = self._newly_violated(), self._now(), time.time_ns()
+        return self._guarded(
+            lambda: self._ledger.settle(self._engine, announced, violated, now, at_ns),
+            otherwise=False,
+        )
 
-    def _forget_unsaved(self) -> None:
-        self._unsaved.clear()
-        self._sent.clear()
-        self._told.clear()
+    def _trusted(self, work: Callable[[], _Given], otherwise: _Given) -> _Given:
+        """What some work of the engine gives, if it is sound and the store can be read."""
+        if not self._sound:
+            return otherwise
+        try:
+            return self._guarded(work, otherwise, but=OSError)
+        except OSError as error:
+            self._distrust(error)
+            return otherwise
 
-    def _store_failed(self, error: OSError) -> None:
-        self.tally.store_failures += 1
-        log.error("%s: senders are asked to try again", error)
+    def _distrust(self, error: OSError) -> None:
+        """The store could not be read in the middle of something: what the engine holds is void."""
+        self.tally.unreadable += 1
+        self._sound = False
+        log.error("%s: going back to what was saved, senders are asked to try again", error)
 
-    def _load_counts(self) -> None:
-        """Have the figures of the specs go on where they stopped."""
-        self._saved_counts = self._store.counts_by_spec()
-        for number, name in enumerate(self._names):
-            saved = self._saved_counts.get(name)
-            if saved is not None:
-                self.counters.matches[number] = saved.matches
-                self.counters.violations[number] = saved.violations
-                self.verdicts.load(name, saved)
+    def _begin_anew(self) -> None:
+        """Go on from what was saved, as after a crash. No sender was told that the rest is safe."""
+        try:
+            engine = Engine(
+                self._specs,
+                self._limits,
+                self._store.vault or NOTHING,
+                self._now(),
+                lost=self._store.lost,
+                counters=self._engine.counters,
+            )
+        except OSError as error:
+            self._distrust(error)
+            return
+        self._engine, self._sound = engine, True
+        self._ledger.restore(engine)
+        self._violations = list(self.counters.violations)
 
-    def _changed_counts(self) -> dict[str, SavedCounts]:
-        """The figures of the specs that an item concerned, or of which something was told."""
-        counters, known = self.counters, self._saved_counts
-        figures = zip(self._names, counters.matches, counters.violations, strict=True)
-        return {
-            name: self.verdicts.save(name, matches, violations)
-            for name, matches, violations in figures
-            if name in self._told or name not in known or known[name].matches != matches
-        }
+    def _guarded(
+        self, work: Callable[[], _Given], otherwise: _Given, but: type[Exception] | None = None
+    ) -> _Given:
+        """What some work gives, or the other value when it fails; the thread must not end of it.
 
-    def _guarded(self, work: Callable[[], _Given], otherwise: _Given) -> _Given:
-        """What some work gives, or the other value when it fails; the thread must not end of it."""
+        ``but`` is a kind of exception that is let through.
+        """
         try:
             return work()
-        except Exception:
+        except Exception as error:
+            if but is not None and isinstance(error, but):
+                raise
             self.tally.failures += 1
             log.exception("the worker failed, and goes on")
             return otherwise
 
     def _judge(self, request: Request, announced: list[Announcement]) -> Answer:
+        if not self._sound:
+            return _UNSAVED
         started = time.perf_counter()
         try:
             batch = self._decode(request)
@@ -280,7 +261,7 @@ class Worker:
             log.warning("a %s request is malformed: %s", request.signal, visible(str(mistake)))
             return Answer(malformed=f"not an OTLP {request.signal} request")
         except OSError as error:
-            self._store_failed(error)
+            self._distrust(error)
             return _UNSAVED
         except Exception:
             # A fault of ours, that the same bytes would meet again: INTERNAL, on which an OTLP

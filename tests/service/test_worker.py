@@ -109,7 +109,7 @@ def test_a_store_that_cannot_save_is_no_success(tmp_path: Path) -> None:
     store.failures = 0
     assert answer_to(worker, request(call("ls", 2))) == Answer()
     assert [each.verdict.spec for each in working.stop()] == ["never-rm"]
-    assert worker.tally.store_failures >= 3
+    assert worker.store_failures >= 3
     assert worker.tally.refused["unsaved"] == 2
     assert worker.tally.failures == 0
     again = SqliteStore(tmp_path / "s.db", "aside")
@@ -121,15 +121,26 @@ def test_a_store_that_cannot_save_is_no_success(tmp_path: Path) -> None:
 
 
 def test_a_store_that_cannot_read_is_no_success(tmp_path: Path) -> None:
-    """What was taken of the request may be sent again."""
+    """The worker goes back to what was saved; what is sent again then is judged as if new."""
     store = FullDisk(tmp_path / "s.db", "aside")
-    store.blind = True
     working = Working(store)
-    assert answer_to(working.worker, request(call("rm"))).unsaved
+    worker = working.worker
+    assert answer_to(worker, request(call("rm", 1, "s1"))) == Answer()
+    store.blind = True
+    half = request(call("rm", 2, "s1"), call("rm", 3, "s2"))  # only the second is to be looked up
+    assert answer_to(worker, half).unsaved
+    assert answer_to(worker, half).unsaved
     store.blind = False
-    assert answer_to(working.worker, request(call("rm"))) == Answer()
-    assert [each.verdict.spec for each in working.stop()] == ["never-rm"]
-    assert working.worker.tally.failures == 0
+    assert answer_to(worker, half) == Answer()
+    assert answer_to(worker, half) == Answer()
+    assert [each.verdict.session for each in working.stop()] == ["s1", "s2"]
+    assert worker.counters.violations == [3]
+    assert worker.store_failures >= 1
+    assert worker.tally.failures == 0
+    again = SqliteStore(tmp_path / "s.db", "aside")
+    found = [again.session(name) for name in ("s1", "s2")]
+    assert [len(each[1]) for each in found if each] == [2, 1]
+    again.close()
 
 
 def test_an_announcement_that_fails_harms_no_request() -> None:

@@ -126,7 +126,7 @@ class ServiceMetrics(Collector):
         yield _histogram("evaluation_seconds", "Judging one request.", tally.evaluation)
         yield _histogram("store_commit_seconds", "Saving what a group changed.", tally.commits)
         text = "Commits and reads that the store could not do."
-        yield _total("store_failures", text, worker.tally.store_failures)
+        yield _total("store_failures", text, worker.store_failures)
         text = "Stores that could not be read at start and were set aside."
         yield _total("stores_set_aside", text, worker.store_was_lost)
         emitted = [

@@ -38,7 +38,7 @@ class Engine:
     ``counters`` are plain figures. ``faults`` are exceptions that reports raised: such a report is
     counted and left, never raised; whoever drives the engine tells of them and clears the list.
     ``vault`` has what was saved before; ``now`` is when the engine starts. ``lost``: there should
-    have been something saved, and it is lost.
+    have been something saved, and it is lost. ``counters`` are those of an engine before this one.
     """
 
     def __init__(
@@ -49,8 +49,9 @@ class Engine:
         now: float = 0.0,
         *,
         lost: bool = False,
+        counters: Counters | None = None,
     ) -> None:
-        self.counters = Counters(len(specs))
+        self.counters = counters or Counters(len(specs))
         self.faults: list[Exception] = []
         self._vault = vault
         self._plan = Plan(specs, vault.numbering)
