@@ -1,7 +1,8 @@
-"""Resident memory of an open session: ``python bench/memory.py SESSIONS FACTS``.
+"""Resident memory of an open session: ``python bench/memory.py SESSIONS FACTS [SECONDS FILE]``.
 
 Opens SESSIONS sessions with FACTS facts each, through the engine, in this process; lets the amend
-window pass; prints a line of JSON.
+window pass; prints a line of JSON. Each session gets an item every SECONDS seconds (120). With
+FILE, what changed is saved to a SQLite store there, and quiet sessions are left to it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from service import SPECS
 from spanward.engine.engine import Engine
 from spanward.engine.limits import Limits
 from spanward.item import TOOL_CALL, Item, Report
+from spanward.saved import Saving
+from spanward.stores.sqlite import SqliteStore
+from spanward.vault import NOTHING
 from stages import specs_of
 
 if TYPE_CHECKING:
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
 
 SECONDS_A_ROUND: Final = 120.0
 """All sessions get one item a round, evenly spread over it: none becomes idle, few are warm."""
+REQUESTS_A_COMMIT: Final = 10
 AMEND_SECONDS: Final = 60.0
 BASE_NS: Final = 1_700_000_000_000_000_000
 REPORTS_A_REQUEST: Final = 100
@@ -72,18 +77,27 @@ def one_round(sessions: int, number: int) -> Iterator[list[Report]]:
         yield [call(session, number) for session in range(first, last)]
 
 
-def measure(sessions: int, facts: int) -> dict[str, float]:
+def measure(
+    sessions: int, facts: int, seconds: float = SECONDS_A_ROUND, file: Path | None = None
+) -> dict[str, float]:
     """Fill an engine and weigh it."""
-    engine = Engine(specs_of(SPECS), Limits(max_open=sessions))
+    store = None if file is None else SqliteStore(file, "aside")
+    engine = Engine(specs_of(SPECS), Limits(max_open=sessions), store or NOTHING)
     gc.collect()
     before = resident_bytes()
     now = 0.0
+    begun = time.perf_counter()
     for number in range(facts):
-        for reports in one_round(sessions, number):
+        for request, reports in enumerate(one_round(sessions, number)):
             engine.take(reports, now)
             engine.advance(now)
-            now += SECONDS_A_ROUND * len(reports) / sessions
+            now += seconds * len(reports) / sessions
+            if store is not None and request % REQUESTS_A_COMMIT == 0:
+                save(engine, store, now)
     engine.advance(now + AMEND_SECONDS)
+    if store is not None:
+        save(engine, store, now + AMEND_SECONDS)
+    taken = time.perf_counter() - begun
     since = time.perf_counter()
     gc.collect()
     pause = time.perf_counter() - since
@@ -97,8 +111,17 @@ def measure(sessions: int, facts: int) -> dict[str, float]:
         "bytes_a_session": grown / sessions,
         "bytes_a_fact": grown / sessions / facts,
         "full_collection_ms": pause * 1e3,
+        "us_an_item": taken / sessions / facts * 1e6,
     }
 
 
+def save(engine: Engine, store: SqliteStore, now: float) -> None:
+    """Save what changed."""
+    store.commit(Saving(now, engine.numbering, engine.changes(), {}, [], []))
+    engine.saved(now)
+
+
 if __name__ == "__main__":
-    print(json.dumps(measure(int(sys.argv[1]), int(sys.argv[2]))))
+    asked, each, *more = sys.argv[1:]
+    every, at = (float(more[0]), Path(more[1])) if more else (SECONDS_A_ROUND, None)
+    print(json.dumps(measure(int(asked), int(each), every, at)))

@@ -209,6 +209,7 @@ def show_memory(measured: list[dict[str, float]], console: Console) -> None:
         "bytes / session",
         "bytes / fact",
         "full GC ms",
+        "µs an item",
     )
     table = table_of("Memory of open sessions", columns)
     for one in measured:

@@ -6,9 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
+from spanward.engine.engine import Engine
 from spanward.engine.limits import Limits
 from spanward.item import TOOL_CALL, Item, Report
+from spanward.stores import StoreError
+from spanward.stores.sqlite import SqliteStore
 from tests.engine.judged import compiled
 from tests.stores.test_restart import Process
 
@@ -167,6 +171,62 @@ def test_quiet_sessions_are_left_to_the_store(path: Path) -> None:
     process.take(calls("s3", "cat", first=9))
     process.finish()
     assert str(process.told[-1].verdict.cause) == "incomplete"
+
+
+def test_a_session_that_only_lives_on_is_left_when_that_is_saved(path: Path) -> None:
+    """A span that gives no item still says that the session is alive: idleness counts from it."""
+    limits = Limits(settle=1.0, idle_timeout=300.0, amend_window=10.0)
+    process = Process(path, compiled([NEVER_RM]), limits)
+    process.take(calls("s", "cat"))
+    process.save()
+    process.wait(100.0)
+    alive = Report(b"t" * 16, b"s" * 8, 1, "s", True, ())
+    process.take([alive])
+    for _ in range(10):
+        process.wait(25.0)
+    assert process.in_memory() == 0
+    assert process.told == []
+    for _ in range(10):
+        process.wait(25.0)
+    assert [str(one.verdict.cause) for one in process.told] == ["idle"]
+
+
+def test_reports_of_a_session_that_went_are_kept_for_nothing(path: Path) -> None:
+    """What amends them after a restart is of a session that begins in a gap."""
+    limits = Limits(settle=1.0, idle_timeout=1e6, max_open=1)
+    process = Process(path, compiled([NEVER_RM]), limits)
+    (first,) = calls("s1", "cat")
+    (item,) = first.items
+    known = structs.replace(first, items=(structs.replace(item, call_id="c"),))
+    process.take([known])
+    process.take(calls("s2", "cat"))
+    process.save()
+    process.crash()
+    process.take([structs.replace(first, items=(structs.replace(item, call_id="c", name="rm"),))])
+    process.save()
+    process.finish()
+    told = {(one.verdict.session, str(one.verdict.result)) for one in process.told}
+    assert told == {("s1", "unknown"), ("s2", "unknown"), ("s1", "fail")}
+
+
+def test_a_vault_that_cannot_be_read_is_no_fault_of_a_record(path: Path) -> None:
+    """Neither while reports are taken nor as time goes by: whoever drives the engine must know."""
+
+    class Blind(SqliteStore):
+        def session(self, name: str) -> None:
+            raise StoreError("input/output error")
+
+        def quiet(self, idle: float, said: float, ended: float, most: int) -> list[str]:
+            raise StoreError("input/output error")
+
+    blind = Blind(path, "aside")
+    engine = Engine(compiled([NEVER_RM]), LIMITS, blind, 0.0)
+    with pytest.raises(OSError, match="input/output"):
+        engine.take(calls("s", "cat"), 1.0)
+    with pytest.raises(OSError, match="input/output"):
+        engine.advance(2.0)
+    assert engine.faults == []
+    blind.close()
 
 
 def test_too_many_sessions_push_out_the_quietest(path: Path) -> None:

@@ -50,8 +50,8 @@ class VerdictTally:
 
     def load(self, spec: str, saved: SavedCounts) -> None:
         """Go on where the figures of a spec stopped."""
-        for result, number in saved.verdicts.items():
-            self.verdicts[spec, result] = number
+        for result in map(str, Result):
+            self.verdicts[spec, result] = saved.verdicts.get(result, 0)
         for before, after, number in saved.revisions:
             self.revisions[spec, before, after] = number
         if saved.last_violation is not None:

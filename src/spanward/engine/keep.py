@@ -77,8 +77,7 @@ class Keep:
         self._kept[identity] = reports
         for one in (report for each in reports.executions for report in each.reports):
             self.note_homeless(identity, one)
-        if self._window is not None:
-            self._expiring.append((now + self._window, identity, reports))
+        self._expiring.append((now + (self._window or 0.0), identity, reports))
 
     def expire(self, now: float) -> None:
         """Let go of the reports whose window has passed."""
