@@ -14,7 +14,7 @@ from spanward.emitters.outbox import Outbox
 from spanward.emitters.outlet import Outlet
 from spanward.emitters.tally import VerdictTally
 from spanward.engine.engine import Engine
-from spanward.saved import SavedCounts, Saving, Sending
+from spanward.saved import NO_CHANGES, SavedCounts, Saving, Sending
 from spanward.stores import Store
 from spanward.verdict import Announcement
 
@@ -46,7 +46,8 @@ class Ledger:
 
     def restore(self, engine: Engine) -> None:
         """Have the figures of the specs go on where they were saved; forget what was not saved."""
-        self._forget_unsaved()
+        self._unsaved.clear()
+        self._told.clear()
         nothing = SavedCounts(0, 0, {}, (), None)
         for number, name in enumerate(self._specs):
             saved = self._saved_counts.get(name, nothing)
@@ -70,9 +71,10 @@ class Ledger:
         self._told.update(violated, (one.verdict.spec for one in announced))
         made = self._outbox.make(announced, at_ns)
         self._unsaved += made
-        saved = self.save(engine, now)
-        self._outbox.send(made)
-        return saved
+        try:
+            return self.save(engine, now)
+        finally:
+            self._outbox.send(made)
 
     def save(self, engine: Engine, now: float) -> bool:
         """Save everything that was not saved yet; whether it is. It stays to be saved if not."""
@@ -93,9 +95,16 @@ class Ledger:
         self._forget_unsaved()
         return True
 
-    def close(self) -> None:
-        """Close the store."""
-        self._store.close()
+    def close(self, engine: Engine | None, now: float) -> None:
+        """Save the rest, and close the store. Without an engine, only what went out is saved."""
+        try:
+            if engine is not None:
+                self.save(engine, now)
+            elif self._store.vault is not None:
+                sent = self._sent + self._outbox.done()
+                self._commit(Saving(now, self._store.vault.numbering, NO_CHANGES, {}, [], sent))
+        finally:
+            self._store.close()
 
     def _saving(self, engine: Engine, counts: dict[str, SavedCounts], now: float) -> Saving:
         sent = frozenset(self._sent)

@@ -127,6 +127,9 @@ class Changes(msgspec.Struct, frozen=True):
     gone: list[tuple[str, str]]
 
 
+NO_CHANGES = Changes([], [], [], {}, {}, {}, [])
+
+
 class Known(msgspec.Struct, frozen=True, array_like=True):
     """A matcher that was ever loaded: its number, and from which epoch to which without a break."""
 

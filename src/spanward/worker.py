@@ -108,7 +108,7 @@ class Worker:
     @property
     def store_failures(self) -> int:
         """Commits and reads that the store could not do."""
-        return self._ledger.failures + self.tally.unreadable
+        return self._ledger.failures + self.tally.unreadable + self._store.damaged
 
     @property
     def store_was_lost(self) -> bool:
@@ -144,19 +144,27 @@ class Worker:
 
     def close(self) -> None:
         """Save what went out since the thread ended, and close the store."""
-        self._guarded(lambda: self._ledger.save(self._engine, self._now()), otherwise=False)
-        self._guarded(self._ledger.close, None)
+        engine = self._engine if self._sound else None
+        self._guarded(lambda: self._ledger.close(engine, self._now()), None)
 
     def _run(self) -> None:
         while (group := self._take_group()) is not None:
             self._work(group)
-        while self._drain and self._settle(self._trusted(self._finish, [])):
-            if not self._trusted(lambda: self._engine.sessions_active, 0):
-                break
+        if self._drain:
+            self._finish_all()
 
     def _now(self) -> float:
         """The service's clock: seconds that it ran in all, with the same store."""
         return time.monotonic() + self._start
+
+    def _finish_all(self) -> None:
+        """Make every open result final, some sessions at a time if the store has them."""
+        left = -1
+        while self._settle(self._trusted(self._finish, [])):
+            self._tell_faults()
+            before, left = left, self._trusted(lambda: self._engine.sessions_active, 0)
+            if not left or left == before:
+                return
 
     def _finish(self) -> list[Announcement]:
         return self._engine.finish(Cause.SHUTDOWN, self._now())

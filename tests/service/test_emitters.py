@@ -233,6 +233,22 @@ def test_what_is_closed_is_tried_once_more() -> None:
     assert outlet.emitted == {"failure": 1, "success": 1}
 
 
+class Counting:
+    """An emitter that remembers how much it was given at once."""
+
+    name = "counting"
+
+    def __init__(self) -> None:
+        self.batches: list[int] = []
+
+    def emit(self, announcements: Sequence[Announcement], at_ns: int) -> bool:
+        self.batches.append(len(announcements))
+        return True
+
+    def close(self) -> None:
+        """Nothing to do."""
+
+
 class Stuck:
     """An emitter that waits until it is let go."""
 
@@ -258,6 +274,17 @@ def test_a_stuck_emitter_holds_nobody_up() -> None:
     assert outlet.done() == [3, 4]
     assert outlet.close(0.01) == 3
     emitter.free.set()
+
+
+def test_much_at_once_goes_out_in_parts() -> None:
+    """What fits is taken of a batch that does not, and no batch is larger than one can send."""
+    emitter = Counting()
+    outlet = outlet_of(emitter, most=1200)
+    outlet.put([sending(number) for number in range(1300)])
+    assert outlet.close(5) == 0
+    assert emitter.batches == [500, 500, 200]
+    assert outlet.emitted == {"dropped": 100, "success": 1200}
+    assert sorted(outlet.done()) == list(range(1300))
 
 
 def test_the_outbox_goes_on_where_it_stopped() -> None:

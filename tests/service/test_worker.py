@@ -143,6 +143,42 @@ def test_a_store_that_cannot_read_is_no_success(tmp_path: Path) -> None:
     again.close()
 
 
+def test_a_stop_saves_nothing_that_is_void(tmp_path: Path) -> None:
+    """The store could not be read in the last request: only what went out is saved."""
+    store = FullDisk(tmp_path / "s.db", "aside")
+    working = Working(store)
+    worker = working.worker
+    assert answer_to(worker, request(call("rm", 1, "s1"))) == Answer()
+    while not working.outlet.emitted["success"]:
+        assert working.outlet.emitted["failure"] == 0
+    store.blind = True
+    assert answer_to(worker, request(call("rm", 2, "s1"), call("rm", 3, "s2"))).unsaved
+    assert [each.verdict.session for each in working.stop()] == ["s1"]
+    again = SqliteStore(tmp_path / "s.db", "aside")
+    found = [again.session(name) for name in ("s1", "s2")]
+    assert [each and len(each[1]) for each in found] == [1, None]
+    assert again.sendings() == []
+    again.close()
+
+
+def test_what_went_out_while_nothing_could_be_saved_is_not_sent_again(tmp_path: Path) -> None:
+    """Although the worker went back to what was saved meanwhile."""
+    store = FullDisk(tmp_path / "s.db", "aside")
+    working = Working(store)
+    worker = working.worker
+    assert answer_to(worker, request(call("rm", 1, "s1"))) == Answer()
+    while not working.outlet.emitted["success"]:
+        assert working.outlet.emitted["failure"] == 0
+    store.failures = 10**9
+    assert answer_to(worker, request(call("ls", 2, "s1"))).unsaved
+    store.blind = True
+    assert answer_to(worker, request(call("ls", 3, "s2"))).unsaved
+    store.failures, store.blind = 0, False
+    assert answer_to(worker, request(call("ls", 3, "s2"))) == Answer()
+    assert store.sendings() == []
+    assert [each.verdict.session for each in working.stop()] == ["s1"]
+
+
 def test_an_announcement_that_fails_harms_no_request() -> None:
     """What was judged is acknowledged, and the announcement goes out in the end."""
     working = Working(failures=3)

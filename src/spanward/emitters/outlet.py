@@ -16,8 +16,10 @@ from spanward.verdict import Announcement
 
 log = logging.getLogger(__name__)
 
-MOST_WAITING: Final = 20_000
+MOST_WAITING: Final = 100_000
 """Announcements that may wait for an emitter; what comes beyond is given up and counted."""
+_MOST_AT_ONCE: Final = 500
+"""Announcements that an emitter is given at once: so many go out, or none."""
 _FIRST_PAUSE: Final = 0.5
 _LONGEST_PAUSE: Final = 30.0
 """Seconds between attempts; each pause is twice the one before."""
@@ -65,12 +67,14 @@ class Outlet:
     def put(self, sendings: Sequence[Sending]) -> None:
         """Have announcements of one moment emitted soon; never waits."""
         with self._changed:
-            if self._count + len(sendings) > self._most:
-                self.emitted["dropped"] += len(sendings)
-                self._done.extend(one.number for one in sendings)
-                return
-            self._count += len(sendings)
-            self._waiting.append(sendings)
+            room = max(0, self._most - self._count)
+            taken, given_up = sendings[:room], sendings[room:]
+            if given_up:
+                self.emitted["dropped"] += len(given_up)
+                self._done.extend(one.number for one in given_up)
+            self._count += len(taken)
+            for first in range(0, len(taken), _MOST_AT_ONCE):
+                self._waiting.append(taken[first : first + _MOST_AT_ONCE])
             self._changed.notify()
 
     def done(self) -> list[int]:

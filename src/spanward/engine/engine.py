@@ -157,8 +157,8 @@ class Engine:
         With a vault, some of those that are not in memory: to be called again, after what changed
         was saved, until no session is active.
         """
-        self._folding.refresh(now)
-        self._life.finish(cause, now)
+        self._guarded(self._folding.refresh, now)
+        self._life.finish(cause, now, self._once)
         return self._announced()
 
     def report(self) -> list[Verdict]:
@@ -185,6 +185,15 @@ class Engine:
                 self._note(fault)
             else:
                 return
+
+    def _once(self, work: Callable[[], None]) -> None:
+        """Do some work; a fault is noted, and it is not done again."""
+        try:
+            work()
+        except OSError:
+            raise
+        except Exception as fault:  # noqa: BLE001 - the verdicts of others must not be lost
+            self._note(fault)
 
     def _note(self, fault: Exception) -> None:
         self.counters.errors += 1

@@ -139,7 +139,7 @@ class Folding:
 
     def _join(self, session: Session, fact: Fact) -> None:
         """Note that a job has a fact in a session."""
-        if fact.job is not None and self._plan.has_jobs:
+        if fact.job is not None and self._registry.has_jobs:
             self._registry.job(fact.job, session.seen).members.add(session.name)
 
     def _admit(self, session: Session, fact: Fact) -> bool:

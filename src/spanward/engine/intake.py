@@ -67,6 +67,7 @@ class Intake:
             self._counters.not_an_item += 1
             return
         session = self._life.session(home, now)
+        self._registry.unsaved.sessions[session.name] = session
         self._registry.see_report(session, item)
         if self._keep.keeps(item):
             self._admit_kept(session, item, now)

@@ -118,6 +118,7 @@ class Judge:
 
     def lose_beginning(self, unit: Unit) -> None:
         """Take note that a unit is in a gap: what depends on order no longer stands."""
+        self._note(unit)
         for spec, monitor in unit.monitors.items():
             if self._plan.order_bound[spec]:
                 monitor.standing = None

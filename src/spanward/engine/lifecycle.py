@@ -7,6 +7,7 @@ Deadlines are never taken back: who is woken looks at what is true by then.
 
 from __future__ import annotations
 
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from spanward.item import SPAN
 from spanward.verdict import Cause
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from spanward.engine.counters import Counters
     from spanward.engine.folding import Folding
@@ -53,6 +54,7 @@ class Lifecycle:
         self._counters = counters
         self._sessions_due: Deadlines[str] = Deadlines()
         self._vault = registry.vault
+        registry.made_job = self._made_job
         self._turns = Turns(plan, folding, deadlines, limits.settle)
         self._rest = Rest(
             plan, registry, deadlines, self._turns, limits, self._wake, self._look_at_session
@@ -214,7 +216,6 @@ class Lifecycle:
 
     def _enter_job(self, name: str, item: Item, now: float) -> None:
         job = self._registry.job(name, now)
-        job.seen = now
         if not job.begun:
             job.begun = True
             job.unit.cold = bool(job.members)
@@ -244,26 +245,26 @@ class Lifecycle:
                 self._look_at_session(session, now)
         self._rest.advance(now)
 
-    def finish(self, cause: Cause, now: float) -> None:
+    def finish(self, cause: Cause, now: float, each: Callable[[Callable[[], None]], None]) -> None:
         """End everything that is open: what is in memory, and some of what is in the vault alone.
 
-        To be called again, once all was saved, until the vault has nothing open.
+        To be called again, once all was saved, until the vault has nothing open. ``each`` does the
+        work of one session or job, so that a fault in it is its own affair.
         """
         for name in self._vault.quiet(now, now, -inf, MOST_QUIET):
             self._registry.find(name)
         for session in list(self._registry.sessions.values()):
             if not session.ended or any(not unit.ended for unit in session.units.values()):
-                self._end_session(session, cause)
-        for job in self._registry.jobs.values():
+                each(partial(self._end_session, session, cause))
+        for job in list(self._registry.jobs.values()):
             if job.begun and not job.unit.ended:
-                self._end(job.unit, cause)
+                each(partial(self._end, job.unit, cause))
 
     def start(self, now: float) -> None:
         """Bring back what waits for something, and all jobs. To be called once, first."""
         for job in self._registry.load_jobs():
+            self._deadlines.set(self._job_due(job), job)
             if job.begun:
-                wait = self._limits.retain if job.unit.ended else self._limits.idle_timeout
-                self._deadlines.set(job.seen + wait, job)
                 self._rest.resume(job.unit, now)
         self._rest.start(now)
 
@@ -312,11 +313,19 @@ class Lifecycle:
             unit.cool()
 
     def _look_at_job(self, job: Job, now: float) -> None:
-        due = job.seen + (self._limits.retain if job.unit.ended else self._limits.idle_timeout)
+        due = self._job_due(job)
         if due > now:
             self._deadlines.set(due, job)
-        elif not job.unit.ended:
+        elif job.begun and not job.unit.ended:
             self._end(job.unit, Cause.IDLE)
-            self._deadlines.set(job.seen + self._limits.retain, job)
+            self._deadlines.set(self._job_due(job), job)
         elif self._registry.jobs.get(job.name) is job:
             self._registry.drop_job(job, remembered=True)
+
+    def _job_due(self, job: Job) -> float:
+        """When a job that nothing comes for any more ends, or is forgotten."""
+        open_ = job.begun and not job.unit.ended
+        return job.seen + (self._limits.idle_timeout if open_ else self._limits.retain)
+
+    def _made_job(self, job: Job) -> None:
+        self._deadlines.set(self._job_due(job), job)

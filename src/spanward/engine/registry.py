@@ -31,16 +31,17 @@ class Registry:
     ``sessions``, ``traces`` and ``jobs`` are those in memory; ``total`` counts the sessions in the
     vault too. ``lost_until``: the store was lost, so that sessions and jobs first seen before then
     begin in a gap. ``vault`` has what was saved. ``loaded`` is told of a session that came back
-    from there. What changed since it was last saved is in ``unsaved``.
+    from there, ``made_job`` of a new job. What changed since it was last saved is in ``unsaved``.
     """
 
     def __init__(self, plan: Plan, vault: Vault, started: float, lost_until: float) -> None:
         self._plan = plan
-        self._has_turns = plan.has_turns
-        self._has_jobs = plan.has_jobs
+        # What is kept outlives the specs: others may ask for turns and jobs one day.
+        self._has_turns = plan.has_turns or vault.keeps
+        self.has_jobs = plan.has_jobs or vault.keeps
         self._epoch = plan.numbering.epoch
         self.vault = vault
-        self.restore = Restore(plan, started, tracked=vault.keeps)
+        self.restore = Restore(plan, started, by_turn=self._has_turns, tracked=vault.keeps)
         self._lost_until = lost_until
         self._gone: dict[str, None] = {}
         self._gone_jobs: dict[str, None] = {}
@@ -50,6 +51,7 @@ class Registry:
         self.jobs: dict[str, Job] = {}
         self.total = vault.counts()[0]
         self.loaded: Callable[[Session], None]
+        self.made_job: Callable[[Job], None]
 
     def session(self, name: str, now: float) -> Session:
         """The session of a name, made when it is not there."""
@@ -91,6 +93,8 @@ class Registry:
             gone = name in self._gone_jobs or self.vault.is_gone(JOB, name)
             gap = gone or now < self._lost_until
             job = self.jobs[name] = Job(name, now, self.find, gap=gap, epoch=self._epoch)
+            self.made_job(job)
+        job.seen = max(job.seen, now)
         self.unsaved.jobs[name] = job
         return job
 
@@ -156,6 +160,7 @@ class Registry:
         trace = self.trace(report.trace_id)
         claim = (report.start_ns, report.span_id, session)
         if trace.bound_by is not None and trace.bound_by <= claim:
+            self._leave_trace(report.trace_id, trace)
             return None
         before = self.home(report.trace_id)
         trace.bound_by = claim
@@ -182,7 +187,7 @@ class Registry:
     def see(self, session: Session, item: Item, *, times: int) -> None:
         """Take an item of a session into account (times 1), or take that back (-1)."""
         self.unsaved.sessions[session.name] = session
-        if self._has_jobs and item.job is not None and item.kind != SPAN:
+        if self.has_jobs and item.job is not None and item.kind != SPAN:
             self.job(item.job, session.seen).steps += times
         if item.session is not None:
             session.own.see(item, times)
@@ -240,6 +245,12 @@ class Registry:
             self.unsaved.sessions[old.name] = old
         session.traces[trace_id] = self.trace(trace_id).homeless is not None
         self.unsaved.sessions[session.name] = session
+
+    def _leave_trace(self, trace_id: bytes, trace: Trace) -> None:
+        """Leave a trace to the vault that was only looked at: its session is there too."""
+        saved = self.vault.keeps and trace_id not in self.unsaved.traces
+        if saved and trace.session not in self.sessions:
+            self.traces.pop(trace_id, None)
 
     def _is_gone(self, name: str) -> bool:
         return name in self._gone or self.vault.is_gone(SESSION, name)

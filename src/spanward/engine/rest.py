@@ -64,6 +64,7 @@ class Rest:
         self._cooling: deque[tuple[float, Session]] = deque()
         self._resting: deque[tuple[float, Session]] = deque()
         self._now = 0.0
+        self._started = 0.0
         self._next_look = 0.0
         registry.loaded = self._loaded
 
@@ -75,7 +76,7 @@ class Rest:
 
     def start(self, now: float) -> None:
         """Bring back what waits for something. To be called once, first."""
-        self._now = now
+        self._now = self._started = now
         for name in self._vault.urgent():
             self._registry.find(name)
 
@@ -95,7 +96,10 @@ class Rest:
             _, session = self._resting.popleft()
             if session.warm or not self._registry.has(session):
                 continue
-            if session.seen != session.saved_seen or is_pending(session, self._plan):
+            seen = max(session.seen, self._started)  # what may be amended is kept anew at a start
+            if seen + pause > now:
+                self._resting.append((seen, session))
+            elif session.seen != session.saved_seen or is_pending(session, self._plan):
                 self._registry.unsaved.sessions[session.name] = session
                 self._resting.append((now, session))
             else:

@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 class Restore:
     """Makes objects of saved values.
 
-    ``started`` is the service's clock when it started: idle times begin anew then. ``tracked``
-    tables note what changes.
+    ``started`` is the service's clock when it started: idle times begin anew then. ``by_turn``:
+    turns are looked at. ``tracked`` tables note what changes.
     """
 
-    def __init__(self, plan: Plan, started: float, *, tracked: bool) -> None:
+    def __init__(self, plan: Plan, started: float, *, by_turn: bool, tracked: bool) -> None:
         self._plan = plan
+        self._by_turn = by_turn
         self._started = started
         self._tracked = tracked
 
@@ -39,7 +40,7 @@ class Restore:
             saved.name,
             saved.seen if saved.ended else max(saved.seen, self._started),
             gap=saved.gap,
-            by_turn=self._plan.has_turns,
+            by_turn=self._by_turn,
             epoch=saved.epoch,
             tracked=self._tracked,
         )
@@ -49,7 +50,7 @@ class Restore:
         session.latest = saved.latest
         session.own.load(saved.own)
         session.traces = dict(saved.traces)
-        session.table.load(facts)
+        session.gap = not session.table.load(facts) or session.gap
         for one in saved.units:
             kind = SESSION if one.turn is None else TURN
             unit = session.units[one.turn] = Unit(kind, session, session=saved.name, turn=one.turn)
@@ -62,7 +63,7 @@ class Restore:
         trace.session = saved.session
         trace.bound_by = saved.bound_by
         if saved.homeless is not None:
-            trace.homeless = Presence(by_turn=self._plan.has_turns)
+            trace.homeless = Presence(by_turn=self._by_turn)
             trace.homeless.load(saved.homeless)
         return trace
 
@@ -90,7 +91,8 @@ class Restore:
         return Reports(executions, several=saved.several, following=saved.next)
 
     def _fill(self, unit: Unit, saved: SavedUnit) -> None:
-        unit.ended, unit.named, unit.due = saved.ended, saved.named, saved.due
+        unit.ended, unit.named = saved.ended, saved.named
+        unit.due = saved.due and not saved.ended
         unit.cold = True
         for one in saved.monitors:
             spec = self._plan.by_sha256.get(one.sha256)

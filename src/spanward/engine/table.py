@@ -116,10 +116,17 @@ class FactTable:
         if self._turns is not None:
             _note_turn(self._turns, fact, len(self._hashes) - 1)
 
-    def load(self, packed: Iterable[bytes]) -> None:
-        """Keep packed facts, as they were saved, in an empty table."""
+    def load(self, packed: Iterable[bytes]) -> bool:
+        """Keep packed facts, as they were saved, in an empty table; whether all could be read."""
+        all_read = True
         for one in packed:
-            self._add(_decode(one).key, one)
+            try:
+                key = _decode(one).key
+            except msgspec.DecodeError:
+                all_read = False
+            else:
+                self._add(key, one)
+        return all_read
 
     def _add(self, key: bytes, packed: bytes) -> None:
         self._data += packed

@@ -26,7 +26,8 @@ class Store(Protocol):
     ``vault`` is where the engine finds what was saved; None when nothing ever is. ``commit``
     returns when all of it is safe, and raises ``OSError`` when nothing of it is; until it returned
     no sender is answered. ``clock`` is the service's clock as of the last commit, 0.0 for a new
-    store. ``lost`` says that there was a store which could not be read. ``sendings`` are the
+    store. ``lost`` says that there was a store which could not be read, ``damaged`` counts
+    what could not be read of one that is otherwise whole. ``sendings`` are the
     announcements that have not gone out. All of it belongs to one thread at a time. ``close`` is
     called once, last.
     """
@@ -35,6 +36,8 @@ class Store(Protocol):
     def vault(self) -> Vault | None: ...
     @property
     def lost(self) -> bool: ...
+    @property
+    def damaged(self) -> int: ...
     @property
     def clock(self) -> float: ...
 

@@ -47,7 +47,15 @@ def encode(value: Any) -> bytes:
 
 def decoder(kind: type[_T]) -> Callable[[bytes], _T]:
     """What reads values of a type. It raises ``ValueError`` for anything else."""
-    return msgspec.msgpack.Decoder(kind, ext_hook=_extended).decode
+    decode = msgspec.msgpack.Decoder(kind, ext_hook=_extended).decode
+
+    def read(data: bytes) -> _T:
+        try:
+            return decode(data)
+        except msgspec.MsgspecError as error:
+            raise ValueError(str(error)) from error
+
+    return read
 
 
 def _without_large(value: Any) -> Any:

@@ -11,6 +11,7 @@ class MemoryStore:
     def __init__(self) -> None:
         self.vault = None
         self.lost = False
+        self.damaged = 0
         self.clock = 0.0
 
     def commit(self, saving: Saving) -> None:

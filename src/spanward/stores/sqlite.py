@@ -7,10 +7,11 @@ machine. Ordinary tables: with blobs of this size WITHOUT ROWID makes the file t
 from __future__ import annotations
 
 import contextlib
+import logging
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from spanward.saved import (
     FIRST,
@@ -28,6 +29,10 @@ from spanward.stores import StoreError
 from spanward.stores.codec import decoder, encode
 from spanward.stores.file import taken
 from spanward.verdict import Announcement
+
+log = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
 
 _MOST_GONE: Final = 1_000_000
 """Names of dropped sessions that are remembered."""
@@ -70,6 +75,8 @@ class SqliteStore:
     def __init__(self, path: Path, aside: str) -> None:
         self.vault = self
         self._db, self.lost = taken(path, aside)
+        self.damaged = 0
+        self._damaged: set[str] = set()
         self.clock: float = self._meta("clock", 0.0, decoder(float))
         self.numbering: Numbering = self._meta("numbering", FIRST, _numbering)
         self._saved_numbering = self.numbering
@@ -106,25 +113,34 @@ class SqliteStore:
         row = self._one("SELECT id, data FROM sessions WHERE name = ?", name)
         if row is None:
             return None
+        saved = self._read(_session, row[1])
+        if saved is None:
+            self._damaged.add(name)
+            return None
         facts = self._all("SELECT data FROM facts WHERE session = ?", row[0])
-        return _session(row[1]), [data for (data,) in facts]
+        return saved, [data for (data,) in facts]
 
     def trace(self, trace_id: bytes) -> SavedTrace | None:
         """A trace."""
         row = self._one("SELECT data FROM traces WHERE id = ?", trace_id)
-        return None if row is None else _trace(row[0])
+        return None if row is None else self._read(_trace, row[0])
 
     def jobs(self) -> list[SavedJob]:
         """All jobs."""
-        return [_job(data) for (data,) in self._all("SELECT data FROM jobs")]
+        read = (self._read(_job, data) for (data,) in self._all("SELECT data FROM jobs"))
+        return [job for job in read if job is not None]
 
     def is_gone(self, kind: str, name: str) -> bool:
-        """Whether a session or job was known once and was dropped."""
+        """Whether a session or job was known once and was dropped, or cannot be read."""
+        if name in self._damaged:
+            return True
         return self._one("SELECT 1 FROM gone WHERE kind = ? AND name = ?", kind, name) is not None
 
     def reports(self) -> list[tuple[bytes, SavedReports]]:
         """All reports that may still be amended."""
-        return [(key, _reports(data)) for key, data in self._all("SELECT id, data FROM reports")]
+        rows = self._all("SELECT id, data FROM reports")
+        read = ((key, self._read(_reports, data)) for key, data in rows)
+        return [(key, reports) for key, reports in read if reports is not None]
 
     def quiet(self, idle: float, said: float, ended: float, most: int) -> list[str]:
         """Sessions of which nothing came since some times; see ``Vault``."""
@@ -156,12 +172,19 @@ class SqliteStore:
 
     def counts_by_spec(self) -> dict[str, SavedCounts]:
         """The counters of the specs."""
-        return {name: _counts(data) for name, data in self._all("SELECT name, data FROM specs")}
+        rows = self._all("SELECT name, data FROM specs")
+        read = ((name, self._read(_counts, data)) for name, data in rows)
+        return {name: counts for name, counts in read if counts is not None}
 
     def sendings(self) -> list[Sending]:
         """The announcements that have not gone out, in the order in which they were made."""
         rows = self._all("SELECT number, emitter, at_ns, data FROM outbox ORDER BY number")
-        return [Sending(number, name, at, _announcement(data)) for number, name, at, data in rows]
+        read = ((*row[:3], self._read(_announcement, row[3])) for row in rows)
+        return [
+            Sending(number, emitter, at_ns, announced)
+            for number, emitter, at_ns, announced in read
+            if announced is not None
+        ]
 
     # --- one transaction
 
@@ -206,12 +229,23 @@ class SqliteStore:
             self._db.execute("BEGIN IMMEDIATE")
             yield
             self._db.execute("COMMIT")
-        except sqlite3.Error as error:
+        except BaseException as error:
             with contextlib.suppress(sqlite3.Error):  # it may have been rolled back already
                 self._db.execute("ROLLBACK")
-            raise StoreError(f"the store could not be written: {error}") from error
+            if isinstance(error, sqlite3.Error):
+                raise StoreError(f"the store could not be written: {error}") from error
+            raise
 
     # --- reading
+
+    def _read(self, read: Callable[[bytes], _T], data: bytes) -> _T | None:
+        """A saved value; None for one that cannot be read, which is told."""
+        try:
+            return read(data)
+        except ValueError as error:
+            self.damaged += 1
+            log.error("something in the store cannot be read: %s", error)  # noqa: TRY400
+            return None
 
     def _one(self, query: str, *values: Any) -> Any:
         return next(iter(self._all(query, *values)), None)
