@@ -239,3 +239,28 @@ def test_what_an_engine_has_seen_is_counted() -> None:
     engine.advance(70.0)
     assert engine.totals() == (0, 0)
     assert seen.errors == seen.facts_dropped == 0
+
+
+def test_a_fault_in_one_verdict_at_the_end_is_its_own_affair() -> None:
+    """The sessions after it are ended and told; what the store cannot read is no such fault."""
+    mute_spec, plain = compiled([{"name": "a-mute", "assert": RM}, {"name": "plain", "assert": RM}])
+    matcher = mute_spec.operator.roles[0].matcher
+    mute = structs.replace(mute_spec, operator=_Mute(matcher), turns=None, unit="turn")
+    engine = Engine([mute, plain], Limits())
+    engine.take(as_reports([mute, plain], [call(1, 1, session="s1", turn=1)]), 0.0)
+    engine.take(as_reports([mute, plain], [call(2, 2, session="s2")]), 0.0)
+    told = engine.finish(Cause.SHUTDOWN, 1.0)
+    assert {(one.verdict.spec, one.verdict.session) for one in told} == {
+        ("plain", "s1"),
+        ("plain", "s2"),
+    }
+    assert [type(fault) for fault in engine.faults] == [ZeroDivisionError]
+
+    class Blind(Never):
+        def explain(self, state: int, result: Result, members: Any) -> Explanation:
+            raise OSError("input/output error")
+
+    engine = Engine([structs.replace(plain, operator=Blind(matcher))], Limits())
+    engine.take(as_reports([plain], [call(1, 1)]), 0.0)
+    with pytest.raises(OSError, match="input/output"):
+        engine.finish(Cause.SHUTDOWN, 1.0)

@@ -180,7 +180,7 @@ def test_a_session_that_only_lives_on_is_left_when_that_is_saved(path: Path) -> 
     process.take(calls("s", "cat"))
     process.save()
     process.wait(100.0)
-    alive = Report(b"t" * 16, b"s" * 8, 1, "s", True, ())
+    alive = Report(b"s".ljust(16, b"-"), b"s" * 8, 999, "s", True, ())
     process.take([alive])
     for _ in range(10):
         process.wait(25.0)

@@ -138,6 +138,21 @@ def test_an_amendment_after_rest_finds_its_item(
     assert told == {("never-rm", "a", None, "fail", 0), ("never-rm", "a", None, "pass", 1)}
 
 
+def test_what_may_be_amended_is_kept_anew_at_a_start(tmp_path: Path) -> None:
+    """And its session stays as long, although nothing came for it since long before."""
+    limits = Limits(settle=1.0, idle_timeout=5.0, amend_window=60.0)
+    process = Process(tmp_path / "s.db", compiled([NEVER_RM]), limits)
+    take(process, said("a", "rm", 1, call_id="c"))
+    process.wait(14.0)
+    process.crash()
+    for _ in range(9):
+        process.wait(6.0)
+    assert process.in_memory() == 1
+    take(process, said("a", "ls", 1, call_id="c", end_ns=19))
+    process.wait(10.0)
+    assert of(process) == {("never-rm", "a", None, "fail", 0), ("never-rm", "a", None, "pass", 1)}
+
+
 def test_a_turn_that_is_reopened_ends_again(
     tmp_path: Path, restart: Callable[[Process], None]
 ) -> None:
