@@ -121,6 +121,7 @@ class Registry:
 
     def changed(self, unit: Unit) -> None:
         """Note that a unit changed, and so its session or job."""
+        unit.kept = None
         session = self.sessions.get(unit.session or "")
         if session is not None:
             self.unsaved.sessions[session.name] = session

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from spanward.engine.plan import Concern, Plan
     from spanward.fact import Fact
+    from spanward.saved import SavedUnit
 
 
 class Facts(Protocol):
@@ -41,11 +42,13 @@ class Unit:
     ``session`` is None for a job, ``turn`` for anything but a turn. ``ended`` says that every
     result is final, until an item reopens it. ``source`` gives the facts of the unit. ``cold``
     says that a spec without a monitor may have facts all the same, ``due`` that the end of a turn
-    is set, ``named`` that there is no item of the turn, but specs that name it.
+    is set, ``named`` that there is no item of the turn, but specs that name it. ``kept`` is how it
+    was saved, None when it changed since.
     """
 
     __slots__ = (
-        "cold", "due", "ended", "job", "kind", "monitors", "named", "session", "source", "turn",
+        "cold", "due", "ended", "job", "kept", "kind", "monitors", "named", "session", "source",
+        "turn",
     )  # fmt: skip
 
     def __init__(
@@ -67,6 +70,7 @@ class Unit:
         self.due = False
         self.named = False
         self.cold = False
+        self.kept: SavedUnit | None = None
 
     def fold(self, concerns: Iterable[Concern], fact: Fact, plan: Plan) -> None:
         """Take a fact into account that is new, and among the unit's facts already.

@@ -134,6 +134,14 @@ def saved_reports(reports: Reports) -> SavedReports:
 
 
 def _saved_unit(unit: Unit, plan: Plan) -> SavedUnit:
+    """A unit as it is kept. An ended one seldom changes, and long sessions have many of them."""
+    if unit.ended and unit.kept is not None:
+        return unit.kept
+    unit.kept = _as_it_is(unit, plan)
+    return unit.kept
+
+
+def _as_it_is(unit: Unit, plan: Plan) -> SavedUnit:
     monitors = tuple(
         SavedMonitor(
             sha256=plan.specs[spec].sha256,
