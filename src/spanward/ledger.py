@@ -7,8 +7,8 @@ answer after it covers all that its request touched, whatever happened before.
 from __future__ import annotations
 
 import logging
-import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
 
 from spanward.emitters.outbox import Outbox
 from spanward.emitters.outlet import Outlet
@@ -20,23 +20,31 @@ from spanward.verdict import Announcement
 
 log = logging.getLogger(__name__)
 
-_CLOCK_EVERY = 30.0
+_CLOCK_EVERY: Final = 30.0
 """Seconds after which the clock is saved at the latest: so much of it may be lost in a crash."""
 
 
 class Ledger:
     """Saves to a store, and puts announcements into the outbox and into figures.
 
-    ``specs`` are the names of the specs, in the engine's order. ``failures`` counts commits that
-    the store could not do. Belongs to the worker's thread, and to whoever closes it after that
-    thread ended. Raises ``OSError`` when the store cannot be read.
+    ``specs`` are the names of the specs, in the engine's order. ``watch`` gives seconds, to measure
+    commits by. ``failures`` counts those that the store could not do. Belongs to the worker's
+    thread, and to whoever closes it after that thread ended. Raises ``OSError`` when the store
+    cannot be read.
     """
 
-    def __init__(self, specs: Iterable[str], store: Store, outlets: Sequence[Outlet]) -> None:
+    def __init__(
+        self,
+        specs: Iterable[str],
+        store: Store,
+        outlets: Sequence[Outlet],
+        watch: Callable[[], float],
+    ) -> None:
         self.verdicts = VerdictTally(specs)
         self.failures = 0
         self._specs = tuple(specs)
         self._store = store
+        self._watch = watch
         self._outbox = Outbox(outlets, store.sendings())
         self._saved_counts = store.counts_by_spec()
         self._saved_clock = store.clock
@@ -118,14 +126,14 @@ class Ledger:
         )
 
     def _commit(self, saving: Saving) -> bool:
-        started = time.perf_counter()
+        started = self._watch()
         try:
             self._store.commit(saving)
         except OSError as error:
             self.failures += 1
             log.error("%s: senders are asked to try again", error)  # noqa: TRY400  no defect of ours
             return False
-        self.verdicts.commits.observe(time.perf_counter() - started)
+        self.verdicts.commits.observe(self._watch() - started)
         return True
 
     def _changed_counts(self, engine: Engine) -> dict[str, SavedCounts]:

@@ -80,7 +80,7 @@ class Worker:
         self._limits = limits
         self._store = store
         self._start = store.clock - time.monotonic()
-        self._ledger = Ledger([spec.name for spec in specs], store, outlets)
+        self._ledger = Ledger([spec.name for spec in specs], store, outlets, time.perf_counter)
         self._engine = Engine(specs, limits, store.vault or NOTHING, self._now(), lost=store.lost)
         self._ledger.restore(self._engine)
         self._sound = True

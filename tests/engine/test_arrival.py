@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from random import Random
 from typing import Any
 
 import pytest
@@ -15,51 +13,18 @@ from spanward.engine.limits import Limits
 from spanward.operators.never import Never
 from spanward.operators.operator import Explanation
 from spanward.verdict import Announcement, Cause, Result
+from tests.engine.arriving import RARELY, arriving, known, last_told, true_of
 from tests.engine.judged import Fields, as_reports, compiled, shape
-from tests.oracle import sessions
 from tests.oracle.build import call, event, report
 from tests.oracle.judge import judge
 
 BLOCK = 60
-RARELY = 1e9
-"""Seconds that do not pass."""
-TRUE = ("spec", "unit", "session", "turn", "job", "result", "witnesses", "details")
-
-
-def _is_amended_without_a_call_id(reports: list[Fields]) -> bool:
-    """The service does not keep such records, so it need not agree (semantics, section 1)."""
-    told: dict[Any, set[str]] = {}
-    named: dict[Any, bool] = {}
-    for one in reports:
-        record = (one["trace"], one["span"], one.get("event"), one.get("digest"))
-        told.setdefault(record, set()).add(json.dumps(one, sort_keys=True))
-        named[record] = named.get(record, True) and one.get("call_id") is not None
-    return any(len(texts) > 1 and not named[record] for record, texts in told.items())
-
-
-def _true(verdicts: list[Fields]) -> list[Fields]:
-    return [{key: verdict[key] for key in TRUE} for verdict in verdicts]
-
-
-def _last_told(announced: list[Announcement]) -> Counter[tuple[str, str]]:
-    """How often each spec's last word on a unit was which result; what was withdrawn is not."""
-    last: dict[Any, tuple[str, str, str]] = {}
-    for one in announced:
-        told = one.verdict
-        turn = told.turn if one.turn_key is None else one.turn_key
-        last[told.spec, told.session, turn, told.job] = (told.spec, told.result, told.cause)
-    return Counter((name, result) for name, result, cause in last.values() if cause != "merged")
 
 
 @pytest.mark.parametrize("first", range(0, 1500, BLOCK))
 def test_quiet_ended_and_reopened_sessions_come_to_the_oracles_verdicts(first: int) -> None:
     """Seconds and minutes pass between reports; units end, states are given back, all returns."""
-    for seed in range(first, first + BLOCK):
-        specs, reports = sessions.case(seed)
-        if _is_amended_without_a_call_id(list(reports)) or any("turns" in one for one in specs):
-            continue
-        loaded, rng = compiled(specs), Random(seed)
-        arriving = rng.sample(reports, len(reports)) + rng.choices(reports, k=3)
+    for seed, rng, specs, loaded, reports, come in arriving(first, BLOCK):
         limits = Limits(
             settle=rng.choice([0.0, 5.0]),
             idle_timeout=rng.choice([RARELY, 60.0, 20.0]),
@@ -68,21 +33,16 @@ def test_quiet_ended_and_reopened_sessions_come_to_the_oracles_verdicts(first: i
         )
         engine, now = Engine(loaded, limits), 0.0
         announced: list[Announcement] = []
-        for one in as_reports(loaded, arriving):
+        for one in as_reports(loaded, come):
             announced += engine.take([one], now)
             now += rng.choice([0.0, 1.0, 7.0, 31.0, 70.0])
             announced += engine.advance(now)
         announced += engine.finish(Cause.SHUTDOWN, now)
         assert not engine.faults, f"seed {seed}"
         final = [shape(verdict) for verdict in engine.report()]
-        assert _true(final) == _true(judge(specs, reports)), f"seed {seed}"
+        assert true_of(final) == true_of(judge(specs, reports)), f"seed {seed}"
         stands = Counter((str(one["spec"]), str(one["result"])) for one in final)
-        assert _known(_last_told(announced)) == _known(stands), f"seed {seed}"
-
-
-def _known(counted: Counter[tuple[str, str]]) -> dict[tuple[str, str], int]:
-    """Without the unknown: what was told so is not withdrawn when its unit is."""
-    return {key: number for key, number in counted.items() if key[1] != Result.UNKNOWN}
+        assert known(last_told(announced)) == known(stands), f"seed {seed}"
 
 
 RM: Fields = {"never": {"tool": {"name": "rm"}}}

@@ -97,6 +97,13 @@ def answer_to(worker: Worker, data: bytes) -> Answer:
     return answers.get(timeout=10)
 
 
+def violate(working: Working) -> None:
+    """A violation in the session s1, acknowledged and told."""
+    assert answer_to(working.worker, request(call("rm", 1, "s1"))) == Answer()
+    while not working.outlet.emitted["success"]:
+        assert working.outlet.emitted["failure"] == 0
+
+
 def test_a_store_that_cannot_save_is_no_success(tmp_path: Path) -> None:
     """The sender is asked to try again, and is told "ok" only when all of it is saved."""
     store = FullDisk(tmp_path / "s.db", "aside")
@@ -148,9 +155,7 @@ def test_a_stop_saves_nothing_that_is_void(tmp_path: Path) -> None:
     store = FullDisk(tmp_path / "s.db", "aside")
     working = Working(store)
     worker = working.worker
-    assert answer_to(worker, request(call("rm", 1, "s1"))) == Answer()
-    while not working.outlet.emitted["success"]:
-        assert working.outlet.emitted["failure"] == 0
+    violate(working)
     store.blind = True
     assert answer_to(worker, request(call("rm", 2, "s1"), call("rm", 3, "s2"))).unsaved
     assert [each.verdict.session for each in working.stop()] == ["s1"]
@@ -166,9 +171,7 @@ def test_what_went_out_while_nothing_could_be_saved_is_not_sent_again(tmp_path: 
     store = FullDisk(tmp_path / "s.db", "aside")
     working = Working(store)
     worker = working.worker
-    assert answer_to(worker, request(call("rm", 1, "s1"))) == Answer()
-    while not working.outlet.emitted["success"]:
-        assert working.outlet.emitted["failure"] == 0
+    violate(working)
     store.failures = 10**9
     assert answer_to(worker, request(call("ls", 2, "s1"))).unsaved
     store.blind = True

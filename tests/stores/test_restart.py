@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from random import Random
 
 import pytest
 
@@ -19,10 +18,9 @@ from spanward.item import Report
 from spanward.saved import Saving
 from spanward.specs.spec import Spec
 from spanward.stores.sqlite import SqliteStore
-from spanward.verdict import Announcement, Cause, Result
-from tests.engine.judged import as_reports, compiled, shape
-from tests.engine.test_arrival import RARELY, _is_amended_without_a_call_id, _last_told, _true
-from tests.oracle import sessions
+from spanward.verdict import Announcement, Cause
+from tests.engine.arriving import RARELY, arriving, known, last_told, true_of
+from tests.engine.judged import as_reports, shape
 from tests.oracle.judge import judge
 
 BLOCK = 30
@@ -86,12 +84,7 @@ class Process:
 @pytest.mark.parametrize("first", range(0, 1500, BLOCK))
 def test_crashes_change_no_verdict(tmp_path: Path, first: int) -> None:
     """Whatever was saved when, and however often the process ended."""
-    for seed in range(first, first + BLOCK):
-        specs, reports = sessions.case(seed)
-        if _is_amended_without_a_call_id(list(reports)) or any("turns" in one for one in specs):
-            continue
-        loaded, rng = compiled(specs), Random(seed)
-        arriving = rng.sample(reports, len(reports)) + rng.choices(reports, k=3)
+    for seed, rng, specs, loaded, reports, come in arriving(first, BLOCK):
         limits = Limits(
             settle=rng.choice([0.0, 5.0]),
             idle_timeout=rng.choice([RARELY, 200.0, 20.0]),
@@ -99,7 +92,7 @@ def test_crashes_change_no_verdict(tmp_path: Path, first: int) -> None:
             amend_window=rng.choice([RARELY, 1000.0]),
         )
         process = Process(tmp_path / f"{seed}.db", loaded, limits)
-        for one in as_reports(loaded, arriving):
+        for one in as_reports(loaded, come):
             process.take([one])
             while rng.random() < 0.2:
                 process.crash()
@@ -109,16 +102,12 @@ def test_crashes_change_no_verdict(tmp_path: Path, first: int) -> None:
                 process.crash()
             process.wait(rng.choice([0.0, 1.0, 7.0, 31.0, 100.0]))
         process.finish()
-        told = _last_told(process.told)
+        told = last_told(process.told)
         process.crash()
         for name in {one.session or one.trace_id.hex() for one in as_reports(loaded, reports)}:
             process.engine._registry.find(name)
         final = [shape(verdict) for verdict in process.engine.report()]
-        assert _true(final) == _true(judge(specs, reports)), f"seed {seed}"
+        assert true_of(final) == true_of(judge(specs, reports)), f"seed {seed}"
         stands = Counter((str(one["spec"]), str(one["result"])) for one in final)
-        assert _known(told) == _known(stands), f"seed {seed}"
+        assert known(told) == known(stands), f"seed {seed}"
         process.store.close()
-
-
-def _known(counted: Counter[tuple[str, str]]) -> dict[tuple[str, str], int]:
-    return {key: number for key, number in counted.items() if key[1] != Result.UNKNOWN}

@@ -101,6 +101,19 @@ def test_turns_and_jobs_are_known_before_a_spec_asks_for_them(tmp_path: Path) ->
     assert ("no-ls", "J", None, "unknown", 0) in told
 
 
+def test_a_job_that_nobody_asked_for_is_in_a_gap_too(tmp_path: Path) -> None:
+    """Its session had no more room for facts before a spec asked."""
+    limits = Limits(settle=0.0, idle_timeout=1e6, max_facts=1)
+    process = Process(tmp_path / "s.db", compiled([NEVER_RM]), limits)
+    take(process, said("a", "rm", 1, job="J"), said("a", "rm", 2, job="J"))
+    most = {"name": "most", "unit": "job", "assert": {"count": {"match": RM, "max": 1}}}
+    process.specs = compiled([NEVER_RM, most])
+    process.crash()
+    take(process, said("a", "cat", 4, job="J"))
+    process.finish()
+    assert ("most", "J", None, "unknown", 0) in of(process)
+
+
 def test_turn_keys_keep_their_places_while_nobody_asks_for_turns(tmp_path: Path) -> None:
     """With a turn spec, without, and with it again."""
     turns = {"name": "no-ls", "unit": "turn", "assert": {"never": LS}}

@@ -170,7 +170,7 @@ class Folding:
     def _lose_beginnings(self, session: Session, fact: Fact) -> None:
         """Put a fact's session and job in a gap, be their units there already or not."""
         self.lose_beginning(session)
-        if fact.job is not None and self._plan.has_jobs:
+        if fact.job is not None and self._registry.has_jobs:
             job = self._registry.job(fact.job, session.seen)
             if not job.gap:
                 job.gap = True

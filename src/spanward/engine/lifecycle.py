@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from spanward.engine.folding import Folding
     from spanward.engine.limits import Limits
     from spanward.engine.registry import Registry
-    from spanward.engine.unit import Turn, Unit
+    from spanward.engine.unit import Unit
     from spanward.item import Item
+    from spanward.saved import Turn
 
 
 class Lifecycle:

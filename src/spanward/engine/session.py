@@ -12,9 +12,9 @@ from msgspec import structs
 
 from spanward.engine.plan import JOB, SESSION, TURN
 from spanward.engine.table import FactTable
-from spanward.engine.unit import Turn, Unit
+from spanward.engine.unit import Unit
 from spanward.item import SPAN
-from spanward.saved import SavedPresence
+from spanward.saved import SavedPresence, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

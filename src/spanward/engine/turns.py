@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from spanward.engine.folding import Folding
     from spanward.engine.plan import Plan
     from spanward.engine.session import Session
-    from spanward.engine.unit import Turn
     from spanward.item import Item
+    from spanward.saved import Turn
 
 
 class TurnEnd(msgspec.Struct, frozen=True):

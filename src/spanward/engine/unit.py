@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from spanward.engine.plan import Concern, Plan
     from spanward.fact import Fact
-    from spanward.saved import SavedUnit
+    from spanward.saved import SavedUnit, Turn
 
 
 class Facts(Protocol):
@@ -28,10 +28,6 @@ class Facts(Protocol):
     def facts(self, unit: Unit) -> Iterable[Fact]: ...
 
 
-Turn = int | str
-"""A number that the runtime sent, or a key that the dialect found."""
-
-
 Concerned = list[tuple["Concern", "Fact"]]
 """The facts of a unit that concern one spec, and how."""
 
@@ -43,7 +39,7 @@ class Unit:
     result is final, until an item reopens it. ``source`` gives the facts of the unit. ``cold``
     says that a spec without a monitor may have facts all the same, ``due`` that the end of a turn
     is set, ``named`` that there is no item of the turn, but specs that name it. ``kept`` is how it
-    was saved, None when it changed since.
+    was saved since it ended, None when it changed since.
     """
 
     __slots__ = (

@@ -135,9 +135,9 @@ def saved_reports(reports: Reports) -> SavedReports:
 
 def _saved_unit(unit: Unit, plan: Plan) -> SavedUnit:
     """A unit as it is kept. An ended one seldom changes, and long sessions have many of them."""
-    if unit.ended and unit.kept is not None:
-        return unit.kept
-    unit.kept = _as_it_is(unit, plan)
+    if not unit.ended:
+        return _as_it_is(unit, plan)
+    unit.kept = unit.kept or _as_it_is(unit, plan)
     return unit.kept
 
 
