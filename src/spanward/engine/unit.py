@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from spanward.engine.plan import Concern, Plan
+    from spanward.engine.unsaved import Kept
     from spanward.fact import Fact
-    from spanward.saved import SavedUnit, Turn
+    from spanward.saved import Turn
 
 
 class Facts(Protocol):
@@ -39,7 +40,7 @@ class Unit:
     result is final, until an item reopens it. ``source`` gives the facts of the unit. ``cold``
     says that a spec without a monitor may have facts all the same, ``due`` that the end of a turn
     is set, ``named`` that there is no item of the turn, but specs that name it. ``kept`` is how it
-    was saved since it ended, None when it changed since.
+    is saved, None when what its monitors say changed since.
     """
 
     __slots__ = (
@@ -66,7 +67,7 @@ class Unit:
         self.due = False
         self.named = False
         self.cold = False
-        self.kept: SavedUnit | None = None
+        self.kept: Kept | None = None
 
     def fold(self, concerns: Iterable[Concern], fact: Fact, plan: Plan) -> None:
         """Take a fact into account that is new, and among the unit's facts already.

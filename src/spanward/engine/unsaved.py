@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from spanward.saved import (
     Changes,
     SavedExecution,
@@ -93,9 +95,7 @@ def saved_session(session: Session, plan: Plan) -> SavedSession:
 def is_pending(session: Session, plan: Plan) -> bool:
     """Whether something of a session is to be done before it is idle or forgotten."""
     return (session.said_end and not session.ended) or any(
-        unit.due or any(plan.order_bound[spec] and one.waits for spec, one in unit.monitors.items())
-        for unit in session.units.values()
-        if not unit.ended
+        not unit.ended and (unit.due or _kept(unit, plan).waits) for unit in session.units.values()
     )
 
 
@@ -133,12 +133,31 @@ def saved_reports(reports: Reports) -> SavedReports:
     return SavedReports(reports.several, reports.next, executions)
 
 
+class Kept(msgspec.Struct, frozen=True):
+    """A unit as it is kept; ``waits``: something that settled in it is still to be announced."""
+
+    unit: SavedUnit
+    waits: bool
+
+
 def _saved_unit(unit: Unit, plan: Plan) -> SavedUnit:
-    """A unit as it is kept. An ended one seldom changes, and long sessions have many of them."""
-    if not unit.ended:
-        return _as_it_is(unit, plan)
-    unit.kept = unit.kept or _as_it_is(unit, plan)
-    return unit.kept
+    return _kept(unit, plan).unit
+
+
+def _kept(unit: Unit, plan: Plan) -> Kept:
+    """A unit as it is kept, made once until it changes: sessions change more often than units."""
+    kept = unit.kept
+    if kept is None or not _is_still(kept.unit, unit):
+        kept = unit.kept = Kept(_as_it_is(unit, plan), _waits(unit, plan))
+    return kept
+
+
+def _is_still(kept: SavedUnit, unit: Unit) -> bool:
+    return (kept.ended, kept.named, kept.due) == (unit.ended, unit.named, unit.due)
+
+
+def _waits(unit: Unit, plan: Plan) -> bool:
+    return any(plan.order_bound[spec] and one.waits for spec, one in unit.monitors.items())
 
 
 def _as_it_is(unit: Unit, plan: Plan) -> SavedUnit:

@@ -18,7 +18,7 @@ from spanward.otlp.assembly import (
 from spanward.otlp.malformed import Malformed
 from spanward.otlp.record import Batch, EventRecord, Source, SpanRecord
 from spanward.otlp.values import INT64_MAX
-from spanward.otlp.wirevalues import attribute, everything, has_none_of, text, whole_value
+from spanward.otlp.wirevalues import attribute, everything, parted, text, whole_text, whole_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -166,18 +166,30 @@ class _Known(dict[bytes, _Attribute]):
     """
 
     def __init__(self, wanted: frozenset[str]) -> None:
-        self._wanted = wanted
-        self._wanted_keys = frozenset(name.encode() for name in wanted)
+        self._wanted = {name.encode(): name for name in wanted}
 
     def __missing__(self, raw: bytes) -> _Attribute:
-        found: _Attribute = None
-        if not has_none_of(self._wanted_keys, raw):
-            name, value = attribute(raw)
-            if name in self._wanted and value is not None:
-                found = (name, value)
+        found = self._read(raw)
         if len(raw) <= _LONGEST_KNOWN:
             _remember(self, raw, found, _MOST_KNOWN)
         return found
+
+    def _read(self, raw: bytes) -> _Attribute:
+        parts = parted(raw)
+        if parts is None:
+            return self._parsed(raw)
+        key, inner = parts
+        name = self._wanted.get(key)
+        if name is None:
+            return None
+        value = whole_text(inner)  # nearly all are texts
+        if value is None:
+            value = whole_value(inner)
+        return None if value is None else (name, value)
+
+    def _parsed(self, raw: bytes) -> _Attribute:
+        name, value = attribute(raw)
+        return None if value is None or name.encode() not in self._wanted else (name, value)
 
 
 def _remember(memory: dict[bytes, _Read], raw: bytes, read: _Read, most: int) -> None:

@@ -18,6 +18,8 @@ _KEY: Final = 0x0A
 """The tag of a KeyValue's field 1, ``key``, as a length and bytes."""
 _VALUE: Final = 0x12
 """The tag of its field 2, ``value``."""
+_STRING: Final = 0x0A
+"""The tag of an AnyValue's field 1, ``string_value``."""
 _MORE: Final = 0x80
 """The bit of a length's byte that says that another byte follows."""
 _LONGEST_LENGTH: Final = 5
@@ -29,25 +31,24 @@ def text(raw: bytes) -> str:
     return raw.decode("utf-8", "replace")
 
 
-def has_none_of(keys: frozenset[bytes], raw: bytes) -> bool:
-    """Whether a KeyValue surely has none of some keys, as far as can be seen without parsing.
+def parted(raw: bytes) -> tuple[bytes, bytes] | None:
+    """The key of a KeyValue and the bytes of its AnyValue; None when that takes parsing.
 
-    Surely: it is one short key and then one value, as every encoder writes it, so that no second
-    key follows, which would be the one that counts.
+    It does not when it is one short key and then one value, as every encoder writes it: no second
+    key or value follows, which would be the one that counts.
     """
     size = len(raw)
     if size < 2 or raw[0] != _KEY or raw[1] >= _MORE:  # noqa: PLR2004 (a tag and a length)
-        return False
+        return None
     end = 2 + raw[1]
-    if raw[2:end] in keys or end + 2 > size or raw[end] != _VALUE:
-        return False
-    low, rest = raw[end + 1], size - end - 2
-    if low < _MORE:
-        return low == rest
-    if rest and raw[end + 2] < _MORE:  # most are this short, and _length takes twice the time
-        return low - _MORE + raw[end + 2] * _MORE == rest - 1
-    length, start = _length(raw, end + 1)
-    return start + length == size
+    start = _whole_field(raw, end, _VALUE)
+    return None if start is None else (raw[2:end], raw[start:])
+
+
+def whole_text(raw: bytes) -> str | None:
+    """The text of an AnyValue that is one, and is surely nothing else; None for any other."""
+    start = _whole_field(raw, 0, _STRING)
+    return None if start is None else text(raw[start:])
 
 
 def attribute(raw: bytes) -> tuple[str, Any]:
@@ -87,6 +88,20 @@ def _first_key(raw: bytes) -> bytes:
         return b""
     length, start = _length(raw, 1)
     return raw[start : start + length] if start + length <= len(raw) else b""
+
+
+def _whole_field(raw: bytes, at: int, tag: int) -> int | None:
+    """Where the bytes of the field at a place begin, if it has that tag and is all that is left."""
+    size = len(raw)
+    if at + 2 > size or raw[at] != tag:
+        return None
+    low, rest = raw[at + 1], size - at - 2
+    if low < _MORE:
+        return at + 2 if low == rest else None
+    if rest and raw[at + 2] < _MORE:  # most are this short, and _length takes twice the time
+        return at + 3 if low - _MORE + raw[at + 2] * _MORE == rest - 1 else None
+    length, start = _length(raw, at + 1)
+    return start if start + length == size else None
 
 
 def _length(raw: bytes, start: int) -> tuple[int, int]:
