@@ -30,6 +30,7 @@ TICKS_A_SECOND: Final = os.sysconf("SC_CLK_TCK")
 CONFIG: Final = """\
 receivers:
   otlp_grpc: {{endpoint: "127.0.0.1:{grpc_port}"}}
+  otlp_http: {{endpoint: "127.0.0.1:0"}}
 specs: {{paths: ["{specs}"]}}
 store: {{kind: {store}, path: "{folder}/spanward.db"}}
 emitters:

@@ -1,8 +1,8 @@
 """The service put together: what starts and stops in which order.
 
-Start: emitters, worker, admin, door; ready only when the door is open. Stop: not ready, the door
-closes, what was admitted is judged, announcements go out, the admin server last; all of it within
-the drain timeout. What is left behind then is said.
+Start: emitters, worker, admin, doors; ready only when the doors are open. Stop: not ready, the
+doors close, what was admitted is judged, announcements go out, the admin server last; all of it
+within the drain timeout. What is left behind then is said.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import time
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 
@@ -22,13 +22,17 @@ import spanward
 from spanward.admin.metrics import ServiceMetrics
 from spanward.admin.server import AdminServer
 from spanward.admin.status import Status
-from spanward.config import Config, Endpoint
+from spanward.config import Config, Endpoint, Receiver
 from spanward.dialects import DIALECTS, Dialect
 from spanward.emitters.jsonl import JsonLines
 from spanward.emitters.outlet import Emitter, Outlet
 from spanward.emitters.spans import VerdictSpans, exporter
 from spanward.receive.admission import Admission
+from spanward.receive.entrance import Entrance
 from spanward.receive.grpc import GrpcDoor
+from spanward.receive.http import HttpDoor
+from spanward.receive.senders import Gate, Tokens
+from spanward.receive.tls import Certificates
 from spanward.specs.spec import Spec
 from spanward.stores import Store
 from spanward.stores.memory import MemoryStore
@@ -42,10 +46,18 @@ _LEAST: Final = 0.5
 """Seconds that each step of a stop has in any case, however long the ones before took."""
 
 
+class Door(Protocol):
+    """What lets telemetry in: ``start`` gives its port, ``stop`` finishes what is being read."""
+
+    async def start(self) -> int: ...
+    async def stop(self, grace: float) -> None: ...
+
+
 class Service(msgspec.Struct, frozen=True):
     """A running service: where it can be reached, and its worker."""
 
     grpc_port: int
+    http_port: int
     admin_port: int
     worker: Worker
 
@@ -66,13 +78,11 @@ async def running(
     the configuration names. Raises ``OSError`` when an address
     cannot be had or a file cannot be written; nothing runs then.
     """
+    entrances = _entrance(config.grpc), _entrance(config.http)
     store = store or open_store(config)
     outlets = [Outlet(emitter) for emitter in (*_emitters(config), *more_emitters)]
     worker = Worker(specs, config.limits, dialects, store, outlets)
-    admission = Admission(
-        config.max_requests, config.max_queue_mib * _MIB, config.max_message_mib * _MIB
-    )
-    door = GrpcDoor(str(config.grpc), config.max_message_mib, admission, worker)
+    doors = _doors(config, *entrances, worker)
     since = time.monotonic()
     status = Status(specs, worker, lambda: time.monotonic() - since)
     admin = AdminServer(
@@ -86,35 +96,36 @@ async def running(
     try:
         _warn_of_exposure(config)
         admin_port = await admin.start()
-        grpc_port = await door.start()
+        grpc_port, http_port = [await door.start() for door in doors]
         status.endpoints = {
-            "otlp_grpc": str(Endpoint(config.grpc.host, grpc_port)),
+            "otlp_grpc": str(Endpoint(config.grpc.endpoint.host, grpc_port)),
+            "otlp_http": str(Endpoint(config.http.endpoint.host, http_port)),
             "admin": str(Endpoint(config.admin.host, admin_port)),
         }
         admin.ready = True
-        yield Service(grpc_port, admin_port, worker)
+        yield Service(grpc_port, http_port, admin_port, worker)
     finally:
         admin.ready = False
-        await _stop(door, worker, outlets, drain=drain, within=config.drain_timeout)
+        await _stop(doors, worker, outlets, drain=drain, within=config.drain_timeout)
         await admin.stop()
 
 
 async def _stop(
-    door: GrpcDoor,
+    doors: Sequence[Door],
     worker: Worker,
     outlets: Sequence[Outlet],
     *,
     drain: bool,
     within: float,
 ) -> None:
-    """Close the door, then what is behind it, beside the loop: the admin pages still answer."""
+    """Close the doors, then what is behind them, beside the loop: the admin pages still answer."""
     deadline = time.monotonic() + within
 
     def left() -> float:
         return max(0.0, deadline - time.monotonic())
 
     # Half: an open health watch or a silent sender must not use up the emitters' time.
-    await door.stop(within / 2)
+    await asyncio.gather(*(door.stop(within / 2) for door in doors))
     finished = await asyncio.to_thread(worker.stop, drain=drain, timeout=max(left(), _LEAST))
     if not finished:
         log.error("the worker did not finish in time: what it was judging was not acknowledged")
@@ -134,6 +145,26 @@ def open_store(config: Config) -> Store:
     return SqliteStore(config.store, time.strftime("unreadable-%Y%m%dT%H%M%SZ", time.gmtime()))
 
 
+def _entrance(receiver: Receiver) -> Entrance:
+    """What a door needs to know. Raises ``OSError`` for files that are of no use."""
+    tokens, tls = receiver.bearer_token_file, receiver.tls
+    return Entrance(
+        host=receiver.endpoint.host,
+        port=receiver.endpoint.port,
+        max_message_mib=receiver.max_message_mib,
+        gate=Gate(None if tokens is None else Tokens(tokens)),
+        certificates=None if tls is None else Certificates(tls),
+        max_connection_age=receiver.max_connection_age,
+    )
+
+
+def _doors(config: Config, grpc: Entrance, http: Entrance, worker: Worker) -> tuple[Door, Door]:
+    """The doors for telemetry, which share their room."""
+    largest = max(grpc.max_message_mib, http.max_message_mib) * _MIB
+    admission = Admission(config.max_requests, config.max_queue_mib * _MIB, largest)
+    return GrpcDoor(grpc, admission, worker), HttpDoor(http, admission, worker)
+
+
 def _emitters(config: Config) -> list[Emitter]:
     emitters: list[Emitter] = []
     if config.spans is not None:
@@ -149,11 +180,21 @@ def _emitters(config: Config) -> list[Emitter]:
 
 
 def _warn_of_exposure(config: Config) -> None:
-    for name, endpoint in (("OTLP", config.grpc), ("admin", config.admin)):
-        if not endpoint.is_loopback:
+    for name, receiver in (("OTLP/gRPC", config.grpc), ("OTLP/HTTP", config.http)):
+        known = receiver.bearer_token_file is not None or (
+            receiver.tls is not None and receiver.tls.client_ca is not None
+        )
+        if not receiver.endpoint.is_loopback and not known:
             log.warning(
-                "the %s endpoint %s can be reached from other machines, without TLS: "
-                "anybody who reaches it can send spans or read verdicts",
+                "the %s endpoint %s can be reached from other machines, %s: "
+                "anybody who reaches it can send spans",
                 name,
-                endpoint,
+                receiver.endpoint,
+                "without TLS" if receiver.tls is None else "and asks nobody for a name",
             )
+    if not config.admin.is_loopback:
+        log.warning(
+            "the admin endpoint %s can be reached from other machines, without TLS: "
+            "anybody who reaches it can read verdicts",
+            config.admin,
+        )

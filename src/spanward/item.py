@@ -33,6 +33,7 @@ COLUMNS: Final = (
     "call_id",
     "seq",
     "turn",
+    "principal",
 )
 """What ``where`` may ask by a short name; every other field is a full attribute name."""
 
@@ -74,7 +75,9 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, eq=True):
     sent, ``turn_key`` an opaque name of the turn that the dialect found. ``withheld`` names the
     columns (and ``args``) that the runtime has but did not capture; ``setting`` says what would
     have captured them. An element of ``diff_files`` that is no text is None.
-    ``ends`` says that the runtime calls the session ended. (Semantics, sections 1 and 6.)
+    ``principal`` is who sent it, as the service knows by a token or a certificate: None when it
+    does not know, or when several did. ``ends`` says that the runtime calls the session ended.
+    (Semantics, sections 1 and 6.)
     """
 
     kind: str
@@ -111,6 +114,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, eq=True):
     outer: tuple[Attributes, ...] = ()
     withheld: frozenset[str] = NOTHING
     setting: str = ""
+    principal: str | None = None
     ends: bool = False
 
     def attribute(self, name: str) -> Any:
@@ -129,6 +133,7 @@ class Report(msgspec.Struct, frozen=True):
     """What one record told: whose session it is, and the items it gave (none, one or several).
 
     ``binds`` is true for a span: only a span's own session can become its trace's session.
+    ``sender`` is who sent the record, None when that is not known.
     """
 
     trace_id: bytes
@@ -137,3 +142,4 @@ class Report(msgspec.Struct, frozen=True):
     session: str | None
     binds: bool
     items: tuple[Item, ...]
+    sender: str | None = None

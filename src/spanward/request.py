@@ -9,40 +9,49 @@ from typing import Literal
 import msgspec
 
 Signal = Literal["traces", "logs"]
+Transport = Literal["grpc", "http"]
+Encoding = Literal["protobuf", "json"]
 
 
 class Answer(msgspec.Struct, frozen=True):
     """What a sender is told: words, empty when all went well.
 
-    ``malformed`` and ``failed``: sending it again is of no use; ``unsaved``: it is.
+    ``malformed``, ``too_large`` and ``failed``: sending it again is of no use; ``unsaved``: it is.
     """
 
     rejected: int = 0
     reason: str = ""
     malformed: str = ""
+    too_large: str = ""
     failed: str = ""
     unsaved: str = ""
 
 
 class Request(msgspec.Struct, frozen=True):
-    """One request that waits. ``answer`` is called exactly once, from the worker's thread."""
+    """One request that waits. ``answer`` is called exactly once, from the worker's thread.
+
+    ``sender`` is the name under which the door knows who sent it; None when it knows nobody.
+    """
 
     signal: Signal
     data: bytes
     answer: Callable[[Answer], None]
+    transport: Transport = "grpc"
+    encoding: Encoding = "protobuf"
+    sender: str | None = None
 
 
 class Tally:
     """What doors and the worker count, apart from the engine.
 
-    ``refused`` is by reason: doors write ``overloaded``, ``slow`` and ``not_one_message`` in their
-    loop, the worker writes ``malformed`` and ``unsaved`` and all else in its thread, so that no
-    figure has two writers. ``failures`` counts faults of the service itself: it must stay 0.
-    ``unreadable`` counts reads that the store could not do.
+    ``refused`` is by reason: doors write theirs in their loop, the worker ``malformed``,
+    ``too_much`` and ``unsaved`` and all else in its thread, so that no figure has two writers.
+    ``received`` is by (signal, transport). ``failures`` counts faults of the service itself: it
+    must stay 0. ``unreadable`` counts reads that the store could not do.
     """
 
     def __init__(self) -> None:
-        self.received: Counter[str] = Counter()
+        self.received: Counter[tuple[Signal, Transport]] = Counter()
         self.rejected: Counter[str] = Counter()
         self.refused: Counter[str] = Counter()
         self.incomplete = 0

@@ -28,7 +28,8 @@ from spanward.engine.engine import Engine
 from spanward.engine.limits import Limits
 from spanward.errors import visible
 from spanward.ledger import Ledger
-from spanward.otlp import Malformed
+from spanward.otlp import Malformed, TooMuch, Unreadable
+from spanward.otlp.jsonlines import read_request
 from spanward.otlp.record import Batch, SpanRecord
 from spanward.otlp.wire import WireReader
 from spanward.request import Answer, Request, Tally
@@ -190,7 +191,8 @@ class Worker:
         announced += self._trusted(self._advance, [])
         if not self._settle(announced):
             answers = [
-                answer if answer.malformed or answer.failed else _UNSAVED for answer in answers
+                answer if answer.malformed or answer.too_large or answer.failed else _UNSAVED
+                for answer in answers
             ]
         self.tally.refused["unsaved"] += sum(bool(answer.unsaved) for answer in answers)
         for request, answer in zip(group, answers, strict=True):
@@ -263,11 +265,17 @@ class Worker:
         started = time.perf_counter()
         try:
             batch = self._decode(request)
-            announced += self._engine.take(self._reader.reports(batch), self._now())
+            reports = self._reader.reports(batch, request.sender)
+            announced += self._engine.take(reports, self._now())
+        except TooMuch as mistake:
+            self.tally.refused["too_much"] += 1
+            log.warning("a %s request is too large: %s", request.signal, mistake)
+            return Answer(too_large=str(mistake))
         except Malformed as mistake:
             self.tally.refused["malformed"] += 1
             log.warning("a %s request is malformed: %s", request.signal, visible(str(mistake)))
-            return Answer(malformed=f"not an OTLP {request.signal} request")
+            words = f": {mistake}" if isinstance(mistake, Unreadable) else ""
+            return Answer(malformed=f"not an OTLP {request.signal} request{words}")
         except OSError as error:
             self._distrust(error)
             return _UNSAVED
@@ -288,10 +296,13 @@ class Worker:
         return Answer(rejected=rejected, reason=f"rejected: {reason}")
 
     def _decode(self, request: Request) -> Batch:
-        decode = self._wire.traces if request.signal == "traces" else self._wire.logs
-        batch = decode(request.data)
+        if request.encoding == "json":
+            batch = read_request(request.data, request.signal, self._reader.wanted)
+        else:
+            decode = self._wire.traces if request.signal == "traces" else self._wire.logs
+            batch = decode(request.data)
         received = len(batch.records) + sum(batch.rejected.values())
-        self.tally.received[request.signal] += received
+        self.tally.received[request.signal, request.transport] += received
         self.tally.incomplete += batch.dropped
         if any(map(_is_own, batch.records)):
             kept = [record for record in batch.records if not _is_own(record)]

@@ -13,7 +13,7 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2_grpc import LogsServ
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc import TraceServiceStub
 
 from spanward.app import running
-from spanward.config import Config, Endpoint
+from spanward.config import Config, Endpoint, Receiver
 from spanward.dialects import DIALECTS, Dialect
 from spanward.engine.limits import Limits
 from spanward.specs.spec import Spec
@@ -25,6 +25,7 @@ from .wire import Request
 _IN_MEMORY = Path("/dev/shm")  # noqa: S108  a folder of our own is made in it
 """Where a file costs no wait for a disk; that it is really saved is for other tests to show."""
 ANY_PORT = Endpoint("127.0.0.1", 0)
+ANY_DOOR = Receiver(ANY_PORT)
 
 
 class Sink:
@@ -51,7 +52,7 @@ def announced(
     sink = Sink()
     with tempfile.TemporaryDirectory(dir=_IN_MEMORY if _IN_MEMORY.is_dir() else None) as folder:
         store = Path(folder) / "spanward.db"
-        config = Config(grpc=ANY_PORT, admin=ANY_PORT, limits=limits, store=store)
+        config = Config(grpc=ANY_DOOR, http=ANY_DOOR, admin=ANY_PORT, limits=limits, store=store)
         asyncio.run(_run(config, specs, requests, sink))
     return sink.announced
 

@@ -17,7 +17,9 @@ from spanward.cli import main
 from tests.service.world import NEVER_RM, call, export, page, request
 
 CONFIG = """
-receivers: {otlp_grpc: {endpoint: "127.0.0.1:0"}}
+receivers:
+  otlp_grpc: {endpoint: "127.0.0.1:0"}
+  otlp_http: {endpoint: "127.0.0.1:0"}
 admin: {endpoint: "127.0.0.1:0"}
 emitters: {jsonl: {path: "-"}}
 store: {path: "${FOLDER}/spanward.db"}
@@ -47,11 +49,13 @@ class Serving:
         found = None
         for line in self._process.stderr or ():
             self.said += line
-            found = re.search(r"OTLP/gRPC on 127.0.0.1:(\d+), metrics on http://[^:]+:(\d+)", line)
-            if found:
+            if "ready: " in line:
+                found = re.search(
+                    r"gRPC on \S+:(\d+), .*HTTP on \S+:(\d+), .*http://\S+:(\d+)/", line
+                )
                 break
         assert found, self.said
-        self.grpc_port, self.admin_port = int(found[1]), int(found[2])
+        self.grpc_port, self.http_port, self.admin_port = map(int, found.groups())
 
     def stop(self, number: int = signal.SIGTERM) -> tuple[int, list[dict[str, object]]]:
         """The exit code, and the verdicts on standard output."""

@@ -138,5 +138,5 @@ def test_alone_it_leaves_the_rest_unread() -> None:
 def test_a_log_that_is_handed_to_it_is_read_natively() -> None:
     """It claims none, but keeps the promise of every dialect."""
     belongs = Belongs("s", None, None)
-    (made,) = DIALECTS["genai"].log(log(body="x"), About(belongs, ()), EVERYTHING)
+    (made,) = DIALECTS["genai"].log(log(body="x"), About(belongs, (), None), EVERYTHING)
     assert (made.name, made.session) == ("x", "s")

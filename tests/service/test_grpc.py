@@ -17,9 +17,11 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import (
     ExportLogsServiceResponse,
 )
 
+from spanward.config import Endpoint, Receiver
 from spanward.receive.admission import Admission
+from spanward.receive.entrance import Entrance
 from spanward.receive.grpc import LOGS_SERVICE, TRACE_SERVICE, GrpcDoor
-from spanward.receive.status import logs_response
+from spanward.receive.status import RESPONSES
 from spanward.request import Answer, Request, Tally
 from tests.service.world import (
     HERE,
@@ -57,7 +59,7 @@ MIB = 1024 * 1024
 def door_to(sink: Sink, most_requests: int = 10, reading: float = 10) -> GrpcDoor:
     """A door on a free port for messages of at most 1 MiB."""
     admission = Admission(most_requests, 4 * MIB, MIB, reading=reading)
-    return GrpcDoor("127.0.0.1:0", 1, admission, sink)
+    return GrpcDoor(Entrance("127.0.0.1", 0, 1), admission, sink)
 
 
 def at_the_door(sink: Sink, work: Any, most_requests: int = 10) -> Any:
@@ -117,7 +119,7 @@ def test_each_answer_has_its_status() -> None:
 
 def test_partial_success_of_logs() -> None:
     """As of spans, under its own name."""
-    answer = ExportLogsServiceResponse.FromString(logs_response(3, "why"))
+    answer = ExportLogsServiceResponse.FromString(RESPONSES["logs"](3, "why").SerializeToString())
     assert answer.partial_success.rejected_log_records == 3
     assert answer.partial_success.error_message == "why"
 
@@ -234,8 +236,9 @@ def test_a_port_in_use_is_told() -> None:
 
     async def story() -> None:
         async with service(NEVER_RM) as running:
-            taken = msgspec.structs.replace(HERE.grpc, port=running.grpc_port)
-            config = msgspec.structs.replace(HERE, grpc=taken)
+            config = msgspec.structs.replace(
+                HERE, grpc=Receiver(Endpoint("127.0.0.1", running.grpc_port))
+            )
             with pytest.raises(OSError, match="in use"):
                 async with service(NEVER_RM, config):
                     raise AssertionError("it must not start")

@@ -23,14 +23,15 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
 from spanward.app import Service, running
-from spanward.config import Config, Endpoint
+from spanward.config import Config, Endpoint, Receiver
 from spanward.engine.limits import Limits
 from spanward.errors import Problems, render_all
 from spanward.specs.loader import load_text
 from spanward.specs.spec import Spec
 
 ANY_PORT = Endpoint("127.0.0.1", 0)
-HERE = Config(grpc=ANY_PORT, admin=ANY_PORT, store=None)
+ANY_DOOR = Receiver(ANY_PORT)
+HERE = Config(grpc=ANY_DOOR, http=ANY_DOOR, admin=ANY_PORT, store=None)
 """Everything on free ports of this machine."""
 
 NEVER_RM = """

@@ -78,7 +78,9 @@ assert: {expected_tools: [read_file, {name: shell, args: {force: true}, count: 2
 """
 
 CONFIG = """
-receivers: {{otlp_grpc: {{endpoint: "127.0.0.1:{grpc}"}}}}
+receivers:
+  otlp_grpc: {{endpoint: "127.0.0.1:{grpc}"}}
+  otlp_http: {{endpoint: "127.0.0.1:0"}}
 admin: {{endpoint: "127.0.0.1:{admin}"}}
 specs: {{paths: ["{folder}/specs.yaml"]}}
 sessions: {{settle: 300ms}}

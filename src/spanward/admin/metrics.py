@@ -16,11 +16,23 @@ from prometheus_client.registry import Collector
 if TYPE_CHECKING:
     from spanward.emitters.outlet import Outlet
     from spanward.emitters.tally import Histogram
+    from spanward.request import Transport
     from spanward.specs.spec import Spec
     from spanward.worker import Worker
 
-_TRANSPORT: Final = "grpc"
-_REFUSALS: Final = ("malformed", "not_one_message", "overloaded", "slow", "unsaved")
+_TRANSPORTS: Final[tuple[Transport, ...]] = ("grpc", "http")
+_REFUSALS: Final = (
+    "gzip",
+    "malformed",
+    "not_one_message",
+    "overloaded",
+    "slow",
+    "too_large",
+    "too_much",
+    "unauthenticated",
+    "unsaved",
+    "unsupported",
+)
 _SPEC_LABELS: Final = ("spec", "operator", "severity")
 _VERDICT_LABELS: Final = ("spec", "operator", "result", "severity")
 
@@ -87,8 +99,8 @@ class ServiceMetrics(Collector):
     def _of_input(self) -> Iterator[Metric]:
         tally, counters = self._worker.tally, self._worker.counters
         labels = ("transport",)
-        spans = [((_TRANSPORT,), tally.received["traces"])]
-        logs = [((_TRANSPORT,), tally.received["logs"])]
+        spans = [((each,), tally.received["traces", each]) for each in _TRANSPORTS]
+        logs = [((each,), tally.received["logs", each]) for each in _TRANSPORTS]
         yield _counter("spans_received", "Spans received.", labels, spans)
         yield _counter("log_records_received", "Log records received.", labels, logs)
         reasons = ("reason",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -47,10 +48,17 @@ class Status:
             "counters": self._counters(),
         }
 
+    def _received(self) -> dict[str, int]:
+        """Records by signal, whichever way they came."""
+        totals: Counter[str] = Counter()
+        for (signal, _), number in dict(self._worker.tally.received).items():
+            totals[signal] += number
+        return dict(totals)
+
     def _counters(self) -> dict[str, Any]:
         tally, counters = self._worker.tally, self._worker.counters
         return {
-            "received": dict(tally.received),
+            "received": self._received(),
             "requests_refused": dict(tally.refused),
             "items_rejected": dict(tally.rejected),
             "items": dict(counters.items),

@@ -17,7 +17,7 @@ from rich.text import Text
 import spanward
 from spanward.app import running
 from spanward.cli.formats import step_words
-from spanward.config import Config, Endpoint
+from spanward.config import Config, Endpoint, Receiver
 from spanward.emitters.replay import Replay, recorded_spans
 from spanward.engine.limits import Limits
 from spanward.errors import Problems, render_all, visible
@@ -71,7 +71,8 @@ class _Demo:
 
     async def run(self, specs: Sequence[Any]) -> None:
         config = Config(
-            grpc=Endpoint("127.0.0.1", 0),
+            grpc=Receiver(Endpoint("127.0.0.1", 0)),
+            http=Receiver(Endpoint("127.0.0.1", 0)),
             admin=Endpoint("127.0.0.1", 0),
             limits=Limits(settle=_SETTLE),
             store=None,

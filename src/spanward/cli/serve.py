@@ -39,10 +39,11 @@ BAD_CONFIG: Final = 2
 def command(
     config_path: Path | None, spec_paths: tuple[Path, ...], drain: bool, print_config: bool
 ) -> None:
-    """Receive telemetry over OTLP/gRPC and judge it as it comes.
+    """Receive telemetry over OTLP and judge it as it comes.
 
-    Without --config every default is for this machine alone: gRPC on 127.0.0.1:4317, metrics on
-    127.0.0.1:9464, specs from ./specs. Stops in good order on SIGTERM and SIGINT.
+    Without --config every default is for this machine alone: gRPC on 127.0.0.1:4317, HTTP on
+    127.0.0.1:4318, metrics on 127.0.0.1:9464, specs from ./specs. Stops in good order on SIGTERM
+    and SIGINT.
     """
     logs.begin()
     problems = Problems()
@@ -80,9 +81,10 @@ async def _serve(config: Config, specs: tuple[Spec, ...], *, drain: bool) -> Non
         loop.add_signal_handler(number, stop.set)
     async with running(config, specs, drain=drain) as service:
         log.info(
-            "ready: %d specs, OTLP/gRPC on %s, metrics on http://%s/metrics",
+            "ready: %d specs, OTLP/gRPC on %s, OTLP/HTTP on %s, metrics on http://%s/metrics",
             len(specs),
-            Endpoint(config.grpc.host, service.grpc_port),
+            Endpoint(config.grpc.endpoint.host, service.grpc_port),
+            Endpoint(config.http.endpoint.host, service.http_port),
             Endpoint(config.admin.host, service.admin_port),
         )
         await stop.wait()

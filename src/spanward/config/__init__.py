@@ -7,6 +7,8 @@ from spanward.config.values import (
     DEFAULT_SPECS,
     Config,
     Endpoint,
+    Memory,
+    Receiver,
     SpanEmitter,
     as_yaml_object,
 )
@@ -15,6 +17,8 @@ __all__ = [
     "DEFAULT_SPECS",
     "Config",
     "Endpoint",
+    "Memory",
+    "Receiver",
     "SpanEmitter",
     "as_yaml_object",
     "load_config",

@@ -17,11 +17,21 @@ import msgspec
 
 from spanward import expect
 from spanward.config.environment import expanded
-from spanward.config.values import MEMORY, SECONDS, SQLITE, STORES, Config, Endpoint, SpanEmitter
+from spanward.config.values import (
+    MEMORY,
+    SECONDS,
+    SQLITE,
+    STORES,
+    Config,
+    Endpoint,
+    Memory,
+    SpanEmitter,
+)
 from spanward.emitters.spans import PROTOCOLS
 from spanward.engine.limits import Limits
 from spanward.errors import Problems
 from spanward.node import Entry, Mapping, Node, Scalar
+from spanward.receive.tls import VERSIONS, TlsFiles
 from spanward.specs.files import sources
 from spanward.specs.yaml import read
 from spanward.verdict import Result
@@ -57,14 +67,22 @@ def load_config(
     if found.pop("store_kind", SQLITE) == MEMORY:
         found["store"] = None
     limits = {key: found.pop(key) for key in Limits.__struct_fields__ if key in found}
-    spans = {
-        key.removeprefix("spans."): found.pop(key)
-        for key in list(found)
-        if key.startswith("spans.")
-    }
-    if spans:
+    if spans := _taken(found, "spans."):
         found["spans"] = SpanEmitter(**spans)
+    found["memory"] = Memory(**_taken(found, "memory."))
+    for name in ("grpc", "http"):
+        tls, receiver = _taken(found, f"{name}.tls."), _taken(found, f"{name}.")
+        usual = getattr(Config(), name)
+        found[name] = msgspec.structs.replace(
+            usual, tls=TlsFiles(**tls) if tls else None, **receiver
+        )
     return Config(limits=Limits(**limits), **found)
+
+
+def _taken(found: dict[str, Any], prefix: str) -> dict[str, Any]:
+    """Take what was found under a prefix out, by the rest of its name."""
+    names = [name for name in found if name.startswith(prefix)]
+    return {name.removeprefix(prefix): found.pop(name) for name in names}
 
 
 def _walk(
@@ -76,9 +94,11 @@ def _walk(
         if isinstance(rule, dict):
             inner = expect.mapping(entry.value, entry.key, problems)
             if inner is not None:
-                if entry.key == "spans":  # there is no default for where verdicts go
-                    expect.required(inner, "endpoint", entry.key, entry.place, problems)
+                for key in _REQUIRED.get(entry.key, ()):
+                    expect.required(inner, key, entry.key, entry.place, problems)
                 _walk(inner, rule, entry.key, found, problems)
+                if entry.key in ("otlp_grpc", "otlp_http"):
+                    _check_receiver(entry.key, inner, problems)
         elif rule is not None:
             _apply(entry, rule, found, problems)
 
@@ -184,19 +204,60 @@ def _later(words: str, hint: str = "", *, matters: bool) -> _Rule:
     return _Rule(None, words=words, hint=hint, matters=matters)
 
 
+def _version(node: Node, what: str, problems: Problems) -> str | None:
+    text = node.text if isinstance(node, Scalar) else ""
+    if text not in VERSIONS:
+        problems.error(node.place, f"{what} must be a version of TLS, {' or '.join(VERSIONS)}")
+        return None
+    return text
+
+
+def _check_receiver(name: str, node: Mapping, problems: Problems) -> None:
+    """What holds between the keys of a receiver: a token in clear text is everybody's."""
+    entries = {entry.key: entry for entry in node.entries}
+    token, tls, where = (entries.get(key) for key in ("bearer_token_file", "tls", "endpoint"))
+    endpoint = None if where is None else _endpoint(where.value, "endpoint", Problems())
+    if token is not None and tls is None and endpoint is not None and not endpoint.is_loopback:
+        problems.error(
+            token.place,
+            f"{name} would take tokens in clear text from other machines",
+            "add tls: {cert_file: ..., key_file: ...}, or bind to 127.0.0.1",
+        )
+    inner = [] if tls is None or not isinstance(tls.value, Mapping) else tls.value.entries
+    for entry in inner:
+        said = entry.value.text if isinstance(entry.value, Scalar) else ""
+        if name == "otlp_grpc" and entry.key == "min_version" and said == "1.3":
+            problems.error(
+                entry.place,
+                "gRPC for Python cannot be told to refuse TLS 1.2",
+                "use otlp_http, or remove min_version",
+            )
+
+
 _NOT_YET: Final = "is not in this version"
-_NO_TLS: Final = _later(_NOT_YET, "bind to loopback, or put a proxy in front", matters=True)
+_REQUIRED: Final = {"spans": ("endpoint",), "tls": ("cert_file", "key_file")}
+"""Keys that a mapping must have: there is no default for where verdicts go."""
+
+
+def _receiver(name: str) -> dict[str, Any]:
+    return {
+        "endpoint": _Rule(_endpoint, f"{name}.endpoint"),
+        "max_message_mib": _Rule(_message_mib, f"{name}.max_message_mib"),
+        "tls": {
+            "cert_file": _Rule(_path, f"{name}.tls.cert"),
+            "key_file": _Rule(_path, f"{name}.tls.key"),
+            "client_ca_file": _Rule(_path, f"{name}.tls.client_ca"),
+            "min_version": _Rule(_version, f"{name}.tls.min_version"),
+        },
+        "bearer_token_file": _Rule(_path, f"{name}.bearer_token_file"),
+        "max_connection_age": _Rule(_duration, f"{name}.max_connection_age"),
+    }
+
 
 _SCHEMA: Final[dict[str, Any]] = {
     "receivers": {
-        "otlp_grpc": {
-            "endpoint": _Rule(_endpoint, "grpc"),
-            "max_message_mib": _Rule(_message_mib, "max_message_mib"),
-            "tls": _NO_TLS,
-            "bearer_token_file": _NO_TLS,
-            "max_connection_age": _later(_NOT_YET, matters=True),
-        },
-        "otlp_http": _later("is not in this version: nothing listens there", matters=False),
+        "otlp_grpc": _receiver("grpc"),
+        "otlp_http": _receiver("http"),
     },
     "specs": {
         "paths": _Rule(_paths, "specs"),
@@ -208,6 +269,7 @@ _SCHEMA: Final[dict[str, Any]] = {
         "retain": _Rule(_duration, "retain"),
         "max_open": _Rule(_positive, "max_open"),
         "max_facts": _Rule(_positive, "max_facts"),
+        "max_open_per_sender": _Rule(_positive, "max_open_per_sender"),
     },
     "store": {"kind": _Rule(_kind, "store_kind"), "path": _Rule(_path, "store")},
     "emitters": {
@@ -226,6 +288,10 @@ _SCHEMA: Final[dict[str, Any]] = {
     "queue": {
         "max_requests": _Rule(_positive, "max_requests"),
         "max_mib": _Rule(_positive, "max_queue_mib"),
+    },
+    "memory": {
+        "soft_mib": _Rule(_positive, "memory.soft_mib"),
+        "hard_mib": _Rule(_positive, "memory.hard_mib"),
     },
     "drain_timeout": _Rule(_duration, "drain_timeout"),
 }

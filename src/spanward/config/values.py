@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from spanward.engine.limits import Limits
+from spanward.receive.tls import TlsFiles
 
 
 class Endpoint(msgspec.Struct, frozen=True):
@@ -40,11 +41,28 @@ class SpanEmitter(msgspec.Struct, frozen=True):
     results: tuple[str, ...] = ("fail", "unknown", "pass")
 
 
+class Receiver(msgspec.Struct, frozen=True):
+    """One door for telemetry; with a ``bearer_token_file`` every sender needs a token."""
+
+    endpoint: Endpoint
+    max_message_mib: int = 64
+    tls: TlsFiles | None = None
+    bearer_token_file: Path | None = None
+    max_connection_age: float | None = None
+
+
+class Memory(msgspec.Struct, frozen=True):
+    """From how much resident memory on room is made, and nothing is taken; None: no limit."""
+
+    soft_mib: int | None = None
+    hard_mib: int | None = None
+
+
 class Config(msgspec.Struct, frozen=True, kw_only=True):
     """The whole configuration, with defaults. Times are seconds; ``store`` None is memory."""
 
-    grpc: Endpoint = Endpoint("127.0.0.1", 4317)
-    max_message_mib: int = 64
+    grpc: Receiver = Receiver(Endpoint("127.0.0.1", 4317))
+    http: Receiver = Receiver(Endpoint("127.0.0.1", 4318))
     admin: Endpoint = Endpoint("127.0.0.1", 9464)
     allowed_hosts: tuple[str, ...] = ()
     specs: tuple[Path, ...] = ()
@@ -54,6 +72,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     jsonl: str | None = None
     max_requests: int = 1000
     max_queue_mib: int = 256
+    memory: Memory = Memory()
     drain_timeout: float = 10.0
 
 
@@ -75,10 +94,8 @@ def as_yaml_object(config: Config) -> dict[str, Any]:
     }
     return {
         "receivers": {
-            "otlp_grpc": {
-                "endpoint": str(config.grpc),
-                "max_message_mib": config.max_message_mib,
-            }
+            "otlp_grpc": _as_receiver(config.grpc),
+            "otlp_http": _as_receiver(config.http),
         },
         "specs": {"paths": [str(path) for path in config.specs or (DEFAULT_SPECS,)]},
         "sessions": {
@@ -87,6 +104,7 @@ def as_yaml_object(config: Config) -> dict[str, Any]:
             "retain": _as_duration(limits.retain),
             "max_open": limits.max_open,
             "max_facts": limits.max_facts,
+            **_given(max_open_per_sender=limits.max_open_per_sender),
         },
         "store": {"kind": MEMORY}
         if config.store is None
@@ -94,8 +112,37 @@ def as_yaml_object(config: Config) -> dict[str, Any]:
         "emitters": {name: value for name, value in emitters.items() if value is not None},
         "admin": {"endpoint": str(config.admin), "allowed_hosts": list(config.allowed_hosts)},
         "queue": {"max_requests": config.max_requests, "max_mib": config.max_queue_mib},
+        "memory": _given(soft_mib=config.memory.soft_mib, hard_mib=config.memory.hard_mib),
         "drain_timeout": _as_duration(config.drain_timeout),
     }
+
+
+def _as_receiver(receiver: Receiver) -> dict[str, Any]:
+    tls, age = receiver.tls, receiver.max_connection_age
+    return {
+        "endpoint": str(receiver.endpoint),
+        "max_message_mib": receiver.max_message_mib,
+        **_given(
+            tls=None
+            if tls is None
+            else _given(
+                cert_file=_text(tls.cert),
+                key_file=_text(tls.key),
+                client_ca_file=_text(tls.client_ca),
+                min_version=tls.min_version,
+            ),
+            bearer_token_file=_text(receiver.bearer_token_file),
+            max_connection_age=None if age is None else _as_duration(age),
+        ),
+    }
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)
 
 
 def _as_duration(seconds: float) -> str:

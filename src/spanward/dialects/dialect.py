@@ -19,11 +19,12 @@ class About(msgspec.Struct, frozen=True):
     """What is the same for a record and its events, worked out once by the reader.
 
     ``belongs`` is what the record says of itself, ``outer`` the attributes of its scope and
-    resource that are asked for.
+    resource that are asked for, ``principal`` the name of its sender (None: not known).
     """
 
     belongs: Belongs
     outer: tuple[Attributes, ...]
+    principal: str | None
 
 
 class Dialect(Protocol):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from spanward.dialects import fields
-from spanward.item import APPROVAL, EVENT, ON_LOG, SPAN, TOOL_CALL, Attributes, Item
-from spanward.otlp.values import json_arguments
+from spanward.item import APPROVAL, EVENT, NOTHING, ON_LOG, SPAN, TOOL_CALL, Attributes, Item
+from spanward.otlp.values import UnfitError, json_arguments
 
 if TYPE_CHECKING:
     from spanward.asked import Asked
@@ -53,7 +53,7 @@ class Hangar:
         elif kind is TOOL_CALL:
             found["status"] = fields.text(attributes.get(_TOOL_STATUS)) or _status(record)
             if asked.args:
-                found["args"] = _arguments(attributes)
+                _read_arguments(attributes, found)
         elif kind is APPROVAL:
             found["status"] = fields.text(attributes.get(_APPROVAL_STATUS))
         return Item(
@@ -68,6 +68,7 @@ class Hangar:
             span_name=record.name,
             attributes=asked.of(attributes),
             outer=about.outer,
+            principal=about.principal,
             **found,
         )
 
@@ -89,6 +90,7 @@ class Hangar:
                 name=event.name,
                 attributes=asked.of(own),
                 outer=(asked.of(record.attributes), *about.outer),
+                principal=about.principal,
                 ends=event.name == _SESSION_END,
                 **fields.columns(own),
             ),
@@ -117,6 +119,7 @@ class Hangar:
                 name=name,
                 attributes=asked.of(attributes),
                 outer=about.outer,
+                principal=about.principal,
                 ends=name == _SESSION_END,
                 **fields.columns(attributes),
             ),
@@ -127,12 +130,18 @@ def _status(record: SpanRecord) -> str:
     return "error" if record.error else "ok"
 
 
-def _arguments(attributes: Attributes) -> dict[str, Any] | None:
-    """The arguments: a mapping, or the JSON text of one; None for anything else."""
+def _read_arguments(attributes: Attributes, found: dict[str, Any]) -> None:
+    """The arguments: a mapping, or the JSON text of one; None for anything else.
+
+    Those that are too much to be read are withheld: a call must not pass unseen for their sake.
+    """
     value = attributes.get(fields.ARGUMENTS)
     if isinstance(value, str):
         try:
             value = json_arguments(value)
+        except UnfitError:
+            found["withheld"] = found.get("withheld", NOTHING) | {"args"}
+            return
         except ValueError:
-            return None
-    return value if isinstance(value, dict) else None
+            return
+    found["args"] = value if isinstance(value, dict) else None

@@ -32,16 +32,19 @@ class Reader:
     def __init__(self, dialects: Iterable[Dialect], asked: Asked) -> None:
         self._dialects = tuple(dialects)
         self._asked = asked
+        self._sender: str | None = None
         self._source: Source | None = None
         self._outer: tuple[Attributes, ...] = ()
         self.wanted = asked.attributes.union(*(each.attributes for each in self._dialects))
 
-    def reports(self, batch: Batch) -> list[Report]:
+    def reports(self, batch: Batch, sender: str | None = None) -> list[Report]:
         """One report for each record that tells of a session or an item, in their order.
 
-        A record whose ids are too long gives none, or is left out of its span's if it is an event;
-        it is counted in ``batch.rejected``.
+        ``sender`` is who sent them, None when that is not known. A record whose ids are too long
+        gives none, or is left out of its span's if it is an event; it is counted in
+        ``batch.rejected``.
         """
+        self._sender = sender
         reports = []
         for record in batch.records:
             try:
@@ -55,7 +58,7 @@ class Reader:
             if session is not None or items:
                 binds = isinstance(record, SpanRecord)
                 reports.append(
-                    Report(record.trace_id, record.span_id, start, session, binds, items)
+                    Report(record.trace_id, record.span_id, start, session, binds, items, sender)
                 )
         return reports
 
@@ -81,7 +84,7 @@ class Reader:
 
     def _about(self, record: SpanRecord | LogRecord) -> About:
         belongs = fields.belongs(record.attributes, record.source.resource_attributes)
-        return About(belongs, self._outer_of(record.source))
+        return About(belongs, self._outer_of(record.source), self._sender)
 
     def _reader_of(self, record: SpanRecord | LogRecord) -> Dialect | None:
         """The first dialect that claims a record; None when it is nobody's."""

@@ -8,7 +8,8 @@ import msgspec
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds and counts; the defaults are those of the service (interface: ``sessions``).
 
-    ``amend_window`` None keeps every item whole for ever: what ``check`` does.
+    ``max_open_per_sender`` None: a sender may have all. ``amend_window`` None keeps every item
+    whole for ever: what ``check`` does.
     """
 
     settle: float = 10.0
@@ -16,4 +17,5 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     retain: float = 7 * 86400.0
     amend_window: float | None = 60.0
     max_open: int = 100_000
+    max_open_per_sender: int | None = None
     max_facts: int = 100_000

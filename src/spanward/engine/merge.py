@@ -23,6 +23,7 @@ _OTHERS: Final = tuple(
     field
     for field in Item.__struct_fields__
     if field not in (*_TIMES, *_PLACES, "attributes", "outer", "withheld", "setting", "ends")
+    and field != "principal"
 )
 """The fields of an item that may be absent, each merged by itself."""
 
@@ -41,6 +42,8 @@ def canonical(item: Item) -> str:
         said["attributes"] = item.attributes
     if any(item.outer):
         said["outer"] = item.outer
+    if item.principal is not None:
+        said["principal"] = item.principal
     if item.withheld:
         said["withheld"] = sorted(item.withheld)
     return json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=repr)
@@ -76,8 +79,18 @@ def merge(reports: Sequence[Item]) -> Item:
         outer=_outer(ranked),
         withheld=withheld.difference(said),
         setting=next((r.setting for r in reversed(ranked) if r.setting), ""),
+        principal=_principal(ranked),
         ends=any(report.ends for report in ranked),
     )
+
+
+def _principal(ranked: list[Item]) -> str | None:
+    """Who sent all of an item's reports; None when they are of several senders.
+
+    For what one of them says must not be taken for another's.
+    """
+    senders = {report.principal for report in ranked}
+    return senders.pop() if len(senders) == 1 else None
 
 
 def _outer(ranked: list[Item]) -> tuple[dict[str, Any], ...]:

@@ -26,9 +26,12 @@ SIGNATURE: Final = (
     "ops",
     "diff_files",
     "withheld",
+    "principal",
 )
 """The fields of few values: tests that read nothing else are *cheap*."""
 
+
+SENDER_UNKNOWN: Final = "not known: no token or certificate says it, or several senders said it"
 
 _CONTENT: Final = ("args", "input", "output")
 """What a runtime may leave out for the sake of privacy or size; the rest it does not know."""
@@ -90,6 +93,22 @@ class ColumnIn:
         return column_found(item, self.column)
 
 
+class SentBy:
+    """Who sent the item is one of the given names; unknown when the service does not know."""
+
+    cheap = True
+
+    def __init__(self, key: str, values: tuple[str, ...]) -> None:
+        self.key = key
+        self._values = frozenset(values)
+
+    def __call__(self, item: Item) -> Truth:
+        return None if item.principal is None else item.principal in self._values
+
+    def found(self, item: Item) -> str:
+        return SENDER_UNKNOWN if item.principal is None else shown(item.principal)
+
+
 class OpsAny:
     """At least one of the given operations is among the item's."""
 
@@ -147,6 +166,8 @@ def column_found(item: Item, column: str) -> str:
 
 def not_captured(item: Item, column: str) -> str:
     """That a column was not captured, and the setting that would have captured it."""
+    if column == "principal":
+        return SENDER_UNKNOWN
     if column not in _CONTENT:
         return "not reported by this runtime"
     return f"not captured ({item.setting})" if item.setting else "not captured"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from spanward import expect
 from spanward.item import EVENT, KINDS, SPAN
-from spanward.match.columns import ColumnIn, KindIs, NoPlainSpan, TextHolds
+from spanward.match.columns import ColumnIn, KindIs, NoPlainSpan, SentBy, TextHolds
 from spanward.match.text import glob, search
 from spanward.match.tool import compile_approval, compile_tool
 from spanward.match.truth import Test, Truth, conjunction
@@ -22,7 +22,17 @@ if TYPE_CHECKING:
     from spanward.item import Item
     from spanward.node import Entry, Node
 
-_KEYS: Final = ("tool", "approval", "event", "span", "path", "input", "output", "where")
+_KEYS: Final = (
+    "tool",
+    "approval",
+    "event",
+    "span",
+    "path",
+    "input",
+    "output",
+    "principal",
+    "where",
+)
 _KIND_KEYS: Final = ("tool", "approval", "event")
 
 
@@ -116,6 +126,9 @@ def _compile_key(entry: Entry, problems: Problems) -> list[Test]:
             name = expect.text(entry.value, "event", problems)
             tests: list[Test] = [KindIs("event", EVENT)]
             return tests if name is None else [*tests, ColumnIn("event", "name", (name,))]
+        case "principal":
+            names = expect.texts(entry.value, "principal", problems)
+            return [] if names is None else [NoPlainSpan(entry.key), SentBy(entry.key, names)]
         case "span" | "path" | "input" | "output":
             return _compile_pattern(entry, problems)
         case _:  # an unknown key, noted already

@@ -60,7 +60,7 @@ class Field:
     def _is_withheld(self, item: Item) -> bool:
         if self.field == "turn":  # a key is not a number (semantics, section 6)
             return item.turn_key is not None
-        return self.field in item.withheld
+        return self.field == "principal" or self.field in item.withheld
 
 
 def compile_where(node: Node, problems: Problems) -> list[Field]:

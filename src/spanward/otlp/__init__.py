@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from spanward.otlp.malformed import Malformed, Unreadable
+from spanward.otlp.malformed import Malformed, TooMuch, Unreadable
 
-__all__ = ["Malformed", "Unreadable"]
+__all__ = ["Malformed", "TooMuch", "Unreadable"]

@@ -1,4 +1,6 @@
-"""OTLP JSON lines to records: one Export request, TracesData or LogsData a line.
+"""OTLP/JSON to records: lines of a file and requests, each one object.
+
+A line is one Export request, TracesData or LogsData, and may have both signals.
 
 The rules of OTLP/JSON: ids are hex, 64-bit integers are decimal text (numbers are accepted), enums
 are integers (names are accepted), unknown fields are ignored (OTLP specification, *JSON Protobuf
@@ -9,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from spanward.item import Attributes
 from spanward.otlp.assembly import (
@@ -19,12 +21,14 @@ from spanward.otlp.assembly import (
     Assembly,
     moment,
 )
+from spanward.otlp.bounds import check_json
 from spanward.otlp.jsonvalues import text, whole_value
 from spanward.otlp.malformed import Unreadable
 from spanward.otlp.record import Batch, EventRecord, Source, SpanRecord
 from spanward.otlp.values import TooDeepError, parse_json
 
 _KNOWN: Final = ("resourceSpans", "resourceLogs", "resourceMetrics")
+_SIGNALS: Final = {"traces": "resourceSpans", "logs": "resourceLogs"}
 _HEX: Final = re.compile(r"(?:[0-9a-fA-F]{2})*")
 _UNSIGNED: Final = re.compile(r"[0-9]{1,20}")
 """As many digits as 64 bits need; a longer text is never handed to ``int``."""
@@ -41,6 +45,32 @@ def read_line(line: str | bytes, wanted: frozenset[str]) -> Batch:
 
     Raises ``Unreadable`` when it is not a line of OTLP JSON.
     """
+    data = _object_of(line)
+    if data and not any(key in data for key in _KNOWN):
+        raise Unreadable("not OTLP: neither resourceSpans nor resourceLogs")
+    road = _Road(wanted)
+    road.spans(data)
+    road.logs(data)
+    return road.assembly.batch
+
+
+def read_request(data: bytes, signal: Literal["traces", "logs"], wanted: frozenset[str]) -> Batch:
+    """The records of a request of one signal; only wanted attributes are kept.
+
+    Raises ``Unreadable`` when it is not one, and ``TooMuch`` when it holds too much. One of
+    another signal is refused too: what it holds would be lost in silence.
+    """
+    check_json(data)
+    said = _object_of(data)
+    own = _SIGNALS[signal]
+    if own not in said and any(key in said for key in _KNOWN):
+        raise Unreadable(f"no {own} in a request of {signal}")
+    road = _Road(wanted)
+    (road.spans if signal == "traces" else road.logs)(said)
+    return road.assembly.batch
+
+
+def _object_of(line: str | bytes) -> dict[str, Any]:
     try:
         data = parse_json(line if isinstance(line, str) else line.decode("utf-8-sig"))
     except UnicodeDecodeError:
@@ -51,12 +81,7 @@ def read_line(line: str | bytes, wanted: frozenset[str]) -> Batch:
         raise Unreadable("not JSON") from None
     if not isinstance(data, dict):
         raise Unreadable("not a JSON object")
-    if data and not any(key in data for key in _KNOWN):
-        raise Unreadable("not OTLP: neither resourceSpans nor resourceLogs")
-    road = _Road(wanted)
-    road.spans(data)
-    road.logs(data)
-    return road.assembly.batch
+    return data
 
 
 class _Road:

@@ -1,4 +1,4 @@
-"""What is raised for input that cannot be read at all."""
+"""What is raised for input that is not taken at all; its words say why."""
 
 from __future__ import annotations
 
@@ -7,5 +7,9 @@ class Malformed(ValueError):
     """Bytes that are not the message they should be."""
 
 
-class Unreadable(ValueError):
-    """A line that is not one of OTLP JSON; its words say why."""
+class Unreadable(Malformed):
+    """A text that is not OTLP JSON."""
+
+
+class TooMuch(ValueError):
+    """A message that holds more than one request may."""

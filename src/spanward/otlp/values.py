@@ -20,6 +20,8 @@ DEEPEST: Final = 32
 leaves of them, three messages a level."""
 DEEPEST_ARGUMENTS: Final = 64
 """Levels of lists and mappings in arguments that are sent as JSON text."""
+MOST_IN_ARGUMENTS: Final = 100_000
+"""Commas and opening brackets in such text: no more values than that are made of it, and kept."""
 MOST_DIGITS: Final = 4300
 """Python's own limit on the text of an integer; a longer one stays text."""
 INT64_MAX: Final = 2**63 - 1
@@ -73,12 +75,14 @@ def json_arguments(text: str) -> Any:
     Most are small and plain: these msgspec reads, three times as fast and to the same values. What
     it refuses (lone surrogates, NaN) or what might pass a bound goes the long way.
 
-    Raises ``ValueError`` for what is no JSON or is nested deeper than
-    ``DEEPEST_ARGUMENTS``.
+    Raises ``ValueError`` for what is no JSON, and ``UnfitError`` for what may be but is not read:
+    nested deeper than ``DEEPEST_ARGUMENTS``, or of too many values.
     """
     if len(text) <= MOST_DIGITS and text.count("[") + text.count("{") <= DEEPEST_ARGUMENTS:
         with contextlib.suppress(msgspec.MsgspecError, UnicodeEncodeError):
             return _decode_plain_json(text)
+    if sum(map(text.count, (",", "{", "["))) > MOST_IN_ARGUMENTS:
+        raise UnfitError("too many values")
     return bounded(parse_json(text), DEEPEST_ARGUMENTS)
 
 

@@ -69,6 +69,16 @@ _LOGS: Final = {
     },
 }
 
+_FAR: Final = {
+    "FarRequest": {1: "*bytes resources"},
+    "FarResource": {1: "bytes resource", 2: "*bytes scopes"},
+    "FarScope": {1: "bytes scope", 2: "*bytes records"},
+    "FarSpan": {9: "*bytes attributes", 11: "*bytes events"},
+    "FarEvent": {3: "*bytes attributes"},
+    "FarLog": {6: "*bytes attributes"},
+}
+"""The same messages, of traces and of logs, with every part left as bytes: to be counted."""
+
 _COMMON: Final = {
     "Resource": {1: "*bytes attributes"},
     "Scope": {1: "bytes name", 2: "bytes version", 3: "*bytes attributes"},
@@ -88,11 +98,14 @@ _COMMON: Final = {
 """``*`` marks a repeated field, ``|`` a member of the oneof ``value``."""
 
 
+_MESSAGES: Final = {**_SPANS, **_LOGS, **_FAR, **_COMMON}
+
+
 def _file() -> descriptor_pb2.FileDescriptorProto:
     file = descriptor_pb2.FileDescriptorProto(
         name="spanward/view.proto", package="spanward.view", syntax="proto3"
     )
-    for name, fields in {**_SPANS, **_LOGS, **_COMMON}.items():
+    for name, fields in _MESSAGES.items():
         message = file.message_type.add(name=name)
         if any(text.startswith("|") for text in fields.values()):
             message.oneof_decl.add(name="value")
@@ -120,7 +133,7 @@ def _classes() -> dict[str, Any]:
     pool.Add(_file())
     return {
         name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"spanward.view.{name}"))
-        for name in {**_SPANS, **_LOGS, **_COMMON}
+        for name in _MESSAGES
     }
 
 
@@ -133,4 +146,10 @@ parse_scope: Final = _VIEW["Scope"].FromString
 parse_status: Final = _VIEW["Status"].FromString
 parse_attribute: Final = _VIEW["KeyValue"].FromString
 parse_value: Final = _VIEW["AnyValue"].FromString
+parse_far_request: Final = _VIEW["FarRequest"].FromString
+parse_far_resource: Final = _VIEW["FarResource"].FromString
+parse_far_scope: Final = _VIEW["FarScope"].FromString
+parse_far_span: Final = _VIEW["FarSpan"].FromString
+parse_far_event: Final = _VIEW["FarEvent"].FromString
+parse_far_log: Final = _VIEW["FarLog"].FromString
 """Each gives a message of the view, and raises ``DecodeError`` for bytes that are not one."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from google.protobuf.message import DecodeError
 
-from spanward.item import Attributes
+from spanward.item import CUT, Attributes
 from spanward.otlp import view
 from spanward.otlp.assembly import (
     OWN_SCOPE,
@@ -15,6 +15,7 @@ from spanward.otlp.assembly import (
     Assembly,
     moment,
 )
+from spanward.otlp.bounds import Allowance, check_logs, check_records, check_traces
 from spanward.otlp.malformed import Malformed
 from spanward.otlp.record import Batch, EventRecord, Source, SpanRecord
 from spanward.otlp.values import INT64_MAX
@@ -54,7 +55,9 @@ class WireReader:
         self._scopes: dict[bytes, tuple[str, str, Attributes]] = {}
 
     def traces(self, data: bytes) -> Batch:
-        """The spans of an ``ExportTraceServiceRequest``. Raises ``Malformed``."""
+        """The spans of an ``ExportTraceServiceRequest``. Raises ``Malformed`` and ``TooMuch``."""
+        check_traces(data)
+        self._known.allowance = Allowance()
         assembly = Assembly()
         try:
             for resource in view.parse_traces(data).resource_spans:
@@ -67,13 +70,16 @@ class WireReader:
         return assembly.batch
 
     def logs(self, data: bytes) -> Batch:
-        """The records of an ``ExportLogsServiceRequest``. Raises ``Malformed``."""
+        """The records of an ``ExportLogsServiceRequest``. Raises ``Malformed`` and ``TooMuch``."""
+        check_logs(data)
+        self._known.allowance = Allowance()
         assembly = Assembly()
         try:
             for resource in view.parse_logs(data).resource_logs:
                 of_resource = self._resource(resource.resource)
                 for scope in resource.scope_logs:
                     source = Source(*self._scope(scope.scope), of_resource)
+                    check_records(len(assembly.batch.records) + len(scope.log_records))
                     for record in scope.log_records:
                         self._log(assembly, source, record)
         except DecodeError as error:
@@ -84,6 +90,7 @@ class WireReader:
         """Read the spans of one scope; one loop, for a call a span is what would cost most."""
         add, attributes = assembly.batch.records.append, self._attributes
         may_be_own = source.scope == OWN_SCOPE
+        check_records(len(assembly.batch.records) + len(spans))
         for span in spans[:]:
             trace_id, span_id = span.trace_id, span.span_id
             if not assembly.accepts(trace_id, span_id):
@@ -105,7 +112,9 @@ class WireReader:
                     start,
                     max(start, end),
                     bool(status) and view.parse_status(status).code == STATUS_ERROR,
-                    (everything if own else attributes)(span.attributes),
+                    everything(span.attributes, self._known.allowance)
+                    if own
+                    else attributes(span.attributes),
                     tuple(map(self._event, events[:])) if events else (),
                 )
             )
@@ -122,8 +131,8 @@ class WireReader:
             "observed": record.observed_time_unix_nano,
             "severity": record.severity_number,
             "severity_text": text(record.severity_text),
-            "body": whole_value(record.body),
-            "attributes": everything(record.attributes),
+            "body": whole_value(record.body, self._known.allowance),
+            "attributes": everything(record.attributes, self._known.allowance),
             "flags": record.flags,
             "trace": record.trace_id,
             "span": record.span_id,
@@ -136,7 +145,7 @@ class WireReader:
         found = self._resources.get(raw)
         if found is None:
             found = self._attributes(view.parse_resource(raw).attributes)
-            if len(raw) <= _LONGEST_SOURCE:
+            if len(raw) <= _LONGEST_SOURCE and CUT not in found.values():
                 _remember(self._resources, raw, found, _MOST_SOURCES)
         return found
 
@@ -146,7 +155,7 @@ class WireReader:
         if found is None:
             read = view.parse_scope(raw)
             found = (text(read.name), text(read.version), self._attributes(read.attributes))
-            if len(raw) <= _LONGEST_SOURCE:
+            if len(raw) <= _LONGEST_SOURCE and CUT not in found[2].values():
                 _remember(self._scopes, raw, found, _MOST_SOURCES)
         return found
 
@@ -162,15 +171,17 @@ class WireReader:
 class _Known(dict[bytes, _Attribute]):
     """Raw attributes, each read once: name and value, None for one that nobody wants.
 
-    A dict that fills itself, so that reading what is known costs no call of ours.
+    A dict that fills itself, so that reading what is known costs no call of ours. What could not
+    be taken whole is not remembered: it may be for the sake of what else was in its request.
     """
 
     def __init__(self, wanted: frozenset[str]) -> None:
+        self.allowance = Allowance()
         self._wanted = {name.encode(): name for name in wanted}
 
     def __missing__(self, raw: bytes) -> _Attribute:
         found = self._read(raw)
-        if len(raw) <= _LONGEST_KNOWN:
+        if len(raw) <= _LONGEST_KNOWN and (found is None or found[1] is not CUT):
             _remember(self, raw, found, _MOST_KNOWN)
         return found
 
@@ -184,11 +195,11 @@ class _Known(dict[bytes, _Attribute]):
             return None
         value = whole_text(inner)  # nearly all are texts
         if value is None:
-            value = whole_value(inner)
+            value = whole_value(inner, self.allowance)
         return None if value is None else (name, value)
 
     def _parsed(self, raw: bytes) -> _Attribute:
-        name, value = attribute(raw)
+        name, value = attribute(raw, self.allowance)
         return None if value is None or name.encode() not in self._wanted else (name, value)
 
 

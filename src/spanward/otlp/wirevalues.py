@@ -12,6 +12,8 @@ from google.protobuf.message import DecodeError
 
 from spanward.item import CUT, Attributes
 from spanward.otlp import view
+from spanward.otlp.bounds import LARGEST_STRUCTURE, Allowance
+from spanward.otlp.malformed import TooMuch
 from spanward.otlp.values import DEEPEST, TooDeepError, as_text
 
 _KEY: Final = 0x0A
@@ -51,11 +53,15 @@ def whole_text(raw: bytes) -> str | None:
     return None if start is None else text(raw[start:])
 
 
-def attribute(raw: bytes) -> tuple[str, Any]:
+def attribute(raw: bytes, allowance: Allowance) -> tuple[str, Any]:
     """Name and value of a KeyValue: None for an empty one, CUT for one that cannot be read.
 
     Where nothing of it can be parsed, the name is the key that it begins with, or empty.
     """
+    if len(raw) > LARGEST_STRUCTURE:
+        parts = parted(raw)
+        value = None if parts is None else whole_text(parts[1])
+        return text(_first_key(raw)), CUT if value is None else value
     try:
         read = view.parse_attribute(raw)
     except DecodeError:
@@ -64,22 +70,25 @@ def attribute(raw: bytes) -> tuple[str, Any]:
     if value.WhichOneof("value") == "string_value":  # nearly all are
         return text(read.key), text(value.string_value)
     try:
-        return text(read.key), _value(value, DEEPEST)
-    except TooDeepError:
+        return text(read.key), _value(value, DEEPEST, allowance)
+    except (TooDeepError, TooMuch):
         return text(read.key), CUT
 
 
-def everything(raw_attributes: Iterable[bytes]) -> Attributes:
+def everything(raw_attributes: Iterable[bytes], allowance: Allowance) -> Attributes:
     """All attributes that have a value; a key that stands twice has its last one."""
-    pairs = map(attribute, raw_attributes)
+    pairs = (attribute(raw, allowance) for raw in raw_attributes)
     return {name: value for name, value in pairs if value is not None}
 
 
-def whole_value(raw: bytes) -> Any:
+def whole_value(raw: bytes, allowance: Allowance) -> Any:
     """The value of an AnyValue: None for an empty one, CUT for one that cannot be read."""
+    if len(raw) > LARGEST_STRUCTURE:
+        value = whole_text(raw)
+        return CUT if value is None else value
     try:
-        return _value(view.parse_value(raw), DEEPEST)
-    except (DecodeError, TooDeepError):
+        return _value(view.parse_value(raw), DEEPEST, allowance)
+    except (DecodeError, TooDeepError, TooMuch):
         return CUT
 
 
@@ -116,7 +125,7 @@ def _length(raw: bytes, start: int) -> tuple[int, int]:
     return length, len(raw) + 1
 
 
-def _value(value: Any, levels: int) -> Any:
+def _value(value: Any, levels: int, allowance: Allowance) -> Any:
     match value.WhichOneof("value"):
         case "string_value":
             return text(value.string_value)
@@ -129,16 +138,18 @@ def _value(value: Any, levels: int) -> Any:
         case "bytes_value":
             return as_text(value.bytes_value)
         case "array_value":
-            _go_deeper(levels)
-            return [_value(each, levels - 1) for each in value.array_value.values]
+            values = value.array_value.values
+            _go_deeper(levels, len(values), allowance)
+            return [_value(each, levels - 1, allowance) for each in values]
         case "kvlist_value":
-            _go_deeper(levels)
             pairs = value.kvlist_value.values
-            return {text(pair.key): _value(pair.value, levels - 1) for pair in pairs}
+            _go_deeper(levels, len(pairs), allowance)
+            return {text(pair.key): _value(pair.value, levels - 1, allowance) for pair in pairs}
         case _:
             return None
 
 
-def _go_deeper(levels: int) -> None:
+def _go_deeper(levels: int, values: int, allowance: Allowance) -> None:
     if levels == 0:
         raise TooDeepError("nested too deep")
+    allowance.take(values)

@@ -7,53 +7,59 @@ stream of one, so that capacity is looked at before the message is read.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from typing import Any, Final, NoReturn, Protocol
+from collections.abc import AsyncIterator
+from typing import Any, Final, NoReturn
 
 import grpc
 import grpc.aio
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from spanward.receive.admission import Admission, Place
-from spanward.receive.status import logs_response, retry_trailers, traces_response
-from spanward.request import Answer, Request, Signal, Tally
+from spanward.receive.entrance import Entrance
+from spanward.receive.exchange import Taker, exchanged
+from spanward.receive.senders import Gate, UnknownSender
+from spanward.receive.status import RESPONSES, retry_trailers
+from spanward.receive.tls import name_of_grpc_peer
+from spanward.request import Signal
 
 TRACE_SERVICE: Final = "opentelemetry.proto.collector.trace.v1.TraceService"
 LOGS_SERVICE: Final = "opentelemetry.proto.collector.logs.v1.LogsService"
 
 _MIB: Final = 1024 * 1024
 _OVERLOADED: Final = "overloaded, try again"
+_OPTIONS: Final[list[tuple[str, int]]] = [
+    ("grpc.so_reuseport", 0),  # else a second process would split sessions, silently
+    # Connections that are half open, or say nothing for long, are ended (milliseconds).
+    ("grpc.server_handshake_timeout_ms", 10_000),
+    ("grpc.keepalive_time_ms", 60_000),
+    ("grpc.keepalive_timeout_ms", 20_000),
+    ("grpc.max_connection_idle_ms", 600_000),
+    # Clients may ask themselves whether we are there, as often as the Go SDK does at most.
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
+]
 
 
 _Context = grpc.aio.ServicerContext[Any, Any]
 
 
-class Taker(Protocol):
-    """What the door hands requests to: the worker."""
-
-    tally: Tally
-
-    def offer(self, request: Request) -> None: ...
-
-
 class GrpcDoor:
-    """Serves ``endpoint`` (host:port; port 0: any) until ``stop``. Lives in one asyncio loop."""
+    """Serves an entrance until ``stop``. Lives in one asyncio loop."""
 
-    def __init__(
-        self, endpoint: str, max_message_mib: int, admission: Admission, taker: Taker
-    ) -> None:
-        self._endpoint = endpoint
+    def __init__(self, entrance: Entrance, admission: Admission, taker: Taker) -> None:
+        self._entrance = entrance
         self._health = health.aio.HealthServicer()  # type: ignore[attr-defined]  # set at run time
-        self._server = grpc.aio.server(
-            options=(
-                ("grpc.max_receive_message_length", max_message_mib * _MIB),
-                ("grpc.so_reuseport", 0),  # else a second process would split sessions, silently
-            )
-        )
+        options = [
+            *_OPTIONS,
+            ("grpc.max_receive_message_length", entrance.max_message_mib * _MIB),
+        ]
+        if entrance.max_connection_age is not None:
+            options.append(("grpc.max_connection_age_ms", int(entrance.max_connection_age * 1000)))
+        self._server = grpc.aio.server(options=options)
         self._server.add_generic_rpc_handlers(
             (
-                _service(TRACE_SERVICE, _Export("traces", traces_response, admission, taker)),
-                _service(LOGS_SERVICE, _Export("logs", logs_response, admission, taker)),
+                _service(TRACE_SERVICE, _Export("traces", admission, entrance.gate, taker)),
+                _service(LOGS_SERVICE, _Export("logs", admission, entrance.gate, taker)),
             )
         )
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
@@ -61,12 +67,18 @@ class GrpcDoor:
     async def start(self) -> int:
         """Open the door; the port. Raises ``OSError`` when the address cannot be had."""
         try:
-            port = self._server.add_insecure_port(self._endpoint)
+            port = self._add_port()
         except RuntimeError as error:
-            raise OSError(f"cannot listen on {self._endpoint}: is the port in use?") from error
+            raise OSError(f"cannot listen on {self._entrance}: is the port in use?") from error
         await self._server.start()
         await self._tell_health(health_pb2.HealthCheckResponse.SERVING)
         return port
+
+    def _add_port(self) -> int:
+        certificates = self._entrance.certificates
+        if certificates is None:
+            return self._server.add_insecure_port(str(self._entrance))
+        return self._server.add_secure_port(str(self._entrance), certificates.credentials())
 
     async def stop(self, grace: float) -> None:
         """Tell that the service goes, take nothing new, and finish what is being read."""
@@ -81,31 +93,40 @@ class GrpcDoor:
 class _Export:
     """The ``Export`` method of one signal."""
 
-    def __init__(
-        self,
-        signal: Signal,
-        respond: Callable[[int, str], bytes],
-        admission: Admission,
-        taker: Taker,
-    ) -> None:
+    def __init__(self, signal: Signal, admission: Admission, gate: Gate, taker: Taker) -> None:
         self._signal = signal
-        self._respond = respond
         self._admission = admission
+        self._gate = gate
         self._taker = taker
 
     async def export(self, messages: AsyncIterator[bytes], context: _Context) -> bytes:
-        place = await self._admission.enter()
+        sender = await self._sender(context)
+        place = await self._admission.enter(sender)
         if place is None:
             await self._refuse(context)
         data = await self._read(messages, place, context)
-        answer = await self._judged(data, place)
+        answer = await exchanged(self._taker, place, data, self._signal, "grpc", sender=sender)
         if answer.malformed:
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, answer.malformed)
+        if answer.too_large:  # without RetryInfo: senders drop what they would send in vain
+            await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, answer.too_large)
         if answer.unsaved:
             await self._abort_for_now(context, answer.unsaved)
         if answer.failed:
             await context.abort(grpc.StatusCode.INTERNAL, answer.failed)
-        return self._respond(answer.rejected, answer.reason)
+        return RESPONSES[self._signal](answer.rejected, answer.reason).SerializeToString()
+
+    async def _sender(self, context: _Context) -> str | None:
+        said = dict(context.invocation_metadata() or ())
+        authorization = said.get("authorization")
+        try:
+            return self._gate.sender(
+                authorization if isinstance(authorization, str) else None,
+                name_of_grpc_peer(context.auth_context()),
+            )
+        except UnknownSender:
+            self._taker.tally.refused["unauthenticated"] += 1
+            await context.abort(grpc.StatusCode.UNAUTHENTICATED, "a valid bearer token is needed")
 
     async def _refuse(self, context: _Context) -> NoReturn:
         self._taker.tally.refused["overloaded"] += 1
@@ -132,21 +153,6 @@ class _Export:
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "one message is expected")
         place.holds(len(data))
         return data
-
-    async def _judged(self, data: bytes, place: Place) -> Answer:
-        loop = asyncio.get_running_loop()
-        judged: asyncio.Future[Answer] = loop.create_future()
-
-        def settle(answer: Answer) -> None:
-            place.leave()  # only now: the worker held the bytes, even of a caller who has gone
-            if not judged.done():
-                judged.set_result(answer)
-
-        def answer_from_worker(answer: Answer) -> None:
-            loop.call_soon_threadsafe(settle, answer)
-
-        self._taker.offer(Request(self._signal, data, answer_from_worker))
-        return await judged
 
 
 async def _only(messages: AsyncIterator[bytes]) -> bytes | None:
