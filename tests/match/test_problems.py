@@ -12,9 +12,9 @@ from .compiled import told
 HINTS = {
     "COLUMNS": (
         "the columns are name, tool_kind, path, op, input, output, status, "
-        "mcp_server, mcp_tool, skill, trusted, total, complete, call_id, seq, turn"
+        "mcp_server, mcp_tool, skill, trusted, total, complete, call_id, seq, turn, principal"
     ),
-    "KEYS": "a matcher takes: tool, approval, event, span, path, input, output, where",
+    "KEYS": "a matcher takes: tool, approval, event, span, path, input, output, principal, where",
     "YES": "write true or false, or quote the text",
     "ALONE": "an argument that is itself such a mapping is written {literal: {...}}",
     "SUBSET": "regexes are the common subset of RE2 and Python re",

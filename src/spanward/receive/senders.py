@@ -55,23 +55,23 @@ class Tokens:
         return found[0]
 
     def _refresh(self) -> None:
+        stamp = self._look()
+        if stamp == self._stamp:
+            return
+        self._stamp = stamp  # a bad file is told once, and read again when it changes again
         try:
-            stamp = self._look()
-            if stamp != self._stamp:
-                self._stamp = stamp
-                self._names = read_tokens(self._path)
-                log.info("%s was read again: %d tokens", self._path, len(self._names))
+            self._names = read_tokens(self._path)
         except TokenFileError as error:
-            if self._stamp is not None:
-                log.error("%s: the tokens of before are still valid", error)  # noqa: TRY400
-            self._stamp = None
+            log.error("%s: the tokens of before are still valid", error)  # noqa: TRY400
+        else:
+            log.info("%s was read again: %d tokens", self._path, len(self._names))
 
     def _look(self) -> tuple[int, int, int] | None:
         """What changes when the file does, be it through a link that is put elsewhere."""
         try:
             found = self._path.stat()
-        except OSError as error:
-            raise TokenFileError(f"{self._path} cannot be read: {error.strerror}") from error
+        except OSError:
+            return None
         return found.st_mtime_ns, found.st_size, found.st_ino
 
 
