@@ -27,6 +27,7 @@ from spanward.dialects import DIALECTS, Dialect
 from spanward.emitters.jsonl import JsonLines
 from spanward.emitters.outlet import Emitter, Outlet
 from spanward.emitters.spans import VerdictSpans, exporter
+from spanward.memory import MemoryLimits
 from spanward.receive.admission import Admission
 from spanward.receive.entrance import Entrance
 from spanward.receive.grpc import GrpcDoor
@@ -81,8 +82,9 @@ async def running(
     entrances = _entrance(config.grpc), _entrance(config.http)
     store = store or open_store(config)
     outlets = [Outlet(emitter) for emitter in (*_emitters(config), *more_emitters)]
-    worker = Worker(specs, config.limits, dialects, store, outlets)
-    doors = _doors(config, *entrances, worker)
+    memory = _memory(config)
+    worker = Worker(specs, config.limits, dialects, store, outlets, memory)
+    doors = _doors(config, entrances, worker, memory)
     since = time.monotonic()
     status = Status(specs, worker, lambda: time.monotonic() - since)
     admin = AdminServer(
@@ -158,10 +160,25 @@ def _entrance(receiver: Receiver) -> Entrance:
     )
 
 
-def _doors(config: Config, grpc: Entrance, http: Entrance, worker: Worker) -> tuple[Door, Door]:
+def _memory(config: Config) -> MemoryLimits:
+    soft, hard = (
+        None if mib is None else mib * _MIB
+        for mib in (config.memory.soft_mib, config.memory.hard_mib)
+    )
+    limits = MemoryLimits(soft, hard)
+    limits.full()  # so that a system that does not tell is told of now
+    return limits
+
+
+def _doors(
+    config: Config, entrances: tuple[Entrance, Entrance], worker: Worker, memory: MemoryLimits
+) -> tuple[Door, Door]:
     """The doors for telemetry, which share their room."""
+    grpc, http = entrances
     largest = max(grpc.max_message_mib, http.max_message_mib) * _MIB
-    admission = Admission(config.max_requests, config.max_queue_mib * _MIB, largest)
+    admission = Admission(
+        config.max_requests, config.max_queue_mib * _MIB, largest, full=memory.full
+    )
     return GrpcDoor(grpc, admission, worker), HttpDoor(http, admission, worker)
 
 

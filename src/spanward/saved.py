@@ -51,7 +51,8 @@ class SavedSession(msgspec.Struct, frozen=True, array_like=True):
     """A session without its facts. ``epoch`` is that of its beginning (see ``Numbering``).
 
     ``traces`` are (trace id, whether homeless items follow it). ``pending``: something of it is
-    to be done soon, so that it must be looked at when the service starts.
+    to be done soon, so that it must be looked at when the service starts. ``owner`` is the sender
+    that opened it, empty when that is not known.
     """
 
     name: str
@@ -65,6 +66,7 @@ class SavedSession(msgspec.Struct, frozen=True, array_like=True):
     own: SavedPresence
     traces: tuple[tuple[bytes, bool], ...]
     units: tuple[SavedUnit, ...]
+    owner: str = ""
 
     @property
     def open_units(self) -> int:

@@ -18,8 +18,9 @@ class Vault(Protocol):
     ``keeps`` is false for a vault in which nothing is ever saved: then nothing is given up for
     it. A session comes with its packed facts. ``quiet`` gives the names of open sessions of which
     nothing came since a time, of open ones that said that they ended and nothing came since
-    another, and of ended ones since a third; ``quietest`` those that go first when there are too
-    many, ended ones before open ones. ``urgent`` are the names of sessions that wait for
+    another, and of ended ones since a third; ``quietest`` gives (name, ended, seen) of those of an
+    owner that go first when there are too many, ended ones before open ones. ``owners`` counts the
+    sessions of each owner that has a name. ``urgent`` are the names of sessions that wait for
     something, ``reports`` all that may be amended. ``counts`` are sessions in all, open sessions,
     and their open units. Whatever cannot be read raises ``OSError``.
     """
@@ -34,7 +35,8 @@ class Vault(Protocol):
     def jobs(self) -> list[SavedJob]: ...
     def is_gone(self, kind: str, name: str) -> bool: ...
     def quiet(self, idle: float, said: float, ended: float, most: int) -> list[str]: ...
-    def quietest(self, most: int) -> list[str]: ...
+    def quietest(self, most: int, owner: str) -> list[tuple[str, bool, float]]: ...
+    def owners(self) -> dict[str, int]: ...
     def urgent(self) -> list[str]: ...
     def reports(self) -> Iterable[tuple[bytes, SavedReports]]: ...
     def counts(self) -> tuple[int, int, int]: ...
@@ -64,9 +66,13 @@ class Nothing:
         """None of them: all have their deadlines in memory."""
         return []
 
-    def quietest(self, most: int) -> list[str]:
+    def quietest(self, most: int, owner: str) -> list[tuple[str, bool, float]]:
         """None of them."""
         return []
+
+    def owners(self) -> dict[str, int]:
+        """Nothing is saved."""
+        return {}
 
     def urgent(self) -> list[str]:
         """None of them."""

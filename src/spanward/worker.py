@@ -28,6 +28,7 @@ from spanward.engine.engine import Engine
 from spanward.engine.limits import Limits
 from spanward.errors import visible
 from spanward.ledger import Ledger
+from spanward.memory import MemoryLimits
 from spanward.otlp import Malformed, TooMuch, Unreadable
 from spanward.otlp.jsonlines import read_request
 from spanward.otlp.record import Batch, SpanRecord
@@ -74,11 +75,13 @@ class Worker:
         dialects: Iterable[Dialect],
         store: Store,
         outlets: Sequence[Outlet] = (),
+        memory: MemoryLimits | None = None,
     ) -> None:
         self.tally = Tally()
         self.gauges = Gauges()
         self._specs = tuple(specs)
         self._limits = limits
+        self._memory = memory or MemoryLimits()
         self._store = store
         self._start = store.clock - time.monotonic()
         self._ledger = Ledger([spec.name for spec in specs], store, outlets, time.perf_counter)
@@ -170,6 +173,9 @@ class Worker:
     def _finish(self) -> list[Announcement]:
         return self._engine.finish(Cause.SHUTDOWN, self._now())
 
+    def _relieve(self) -> list[Announcement]:
+        return self._engine.relieve()
+
     def _advance(self) -> list[Announcement]:
         return self._engine.advance(self._now())
 
@@ -189,6 +195,9 @@ class Worker:
         announced: list[Announcement] = []
         answers = [self._judge(request, announced) for request in group]
         announced += self._trusted(self._advance, [])
+        if self._guarded(lambda: self._memory.needs_relief(time.monotonic()), otherwise=False):
+            log.warning("memory runs short: the quietest sessions of the largest sender go")
+            announced += self._trusted(self._relieve, [])
         if not self._settle(announced):
             answers = [
                 answer if answer.malformed or answer.too_large or answer.failed else _UNSAVED

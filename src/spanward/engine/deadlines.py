@@ -25,8 +25,3 @@ class Deadlines(Generic[T]):
         if self._heap and self._heap[0][0] <= now:
             return heapq.heappop(self._heap)[2]
         return None
-
-    def take_first(self) -> tuple[float, T]:
-        """The earliest deadline and when it is due, removed. Raises ``IndexError`` without one."""
-        due, _, what = heapq.heappop(self._heap)
-        return due, what

@@ -151,6 +151,11 @@ class Engine:
         self._guarded(self._life.advance, now)
         return self._announced()
 
+    def relieve(self) -> list[Announcement]:
+        """Push some sessions out for want of memory; gives what is announced because of it."""
+        self._once(self._life.relieve)
+        return self._announced()
+
     def finish(self, cause: Cause, now: float) -> list[Announcement]:
         """End every unit; gives what is announced because of it.
 

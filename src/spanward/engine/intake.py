@@ -50,7 +50,7 @@ class Intake:
     def take(self, report: Report, now: float) -> None:
         """Take one report into account."""
         if report.binds and report.session is not None:
-            session = self._life.session(report.session, now)
+            session = self._life.session(report.session, now, report.sender)
             left = self._registry.bind(report, report.session, now)
             if left is not None:
                 self._moves.move(report.trace_id, left, session, now)
@@ -66,7 +66,7 @@ class Intake:
         if home is None:
             self._counters.not_an_item += 1
             return
-        session = self._life.session(home, now)
+        session = self._life.session(home, now, item.principal)
         self._registry.unsaved.sessions[session.name] = session
         self._registry.see_report(session, item)
         if self._keep.keeps(item):

@@ -60,27 +60,23 @@ class Lifecycle:
         self._rest = Rest(
             plan, registry, deadlines, self._turns, limits, self._wake, self._look_at_session
         )
-        self._room = Room(
-            registry,
-            judge,
-            folding,
-            counters,
-            self._sessions_due,
-            self._due,
-            most=limits.max_open,
-        )
+        self._room = Room(registry, judge, folding, counters, limits)
 
     # --- items
 
-    def session(self, name: str, now: float) -> Session:
-        """The session of a name; a new one may push another out."""
+    def session(self, name: str, now: float, owner: str | None = None) -> Session:
+        """The session of a name; a new one, which its sender owns, may push another out."""
         session = self._registry.find(name)
         if session is None:
-            self._room.make()
-            session = self._registry.session(name, now)
+            self._room.make(owner or "")
+            session = self._registry.session(name, now, owner or "")
             self._sessions_due.set(now + self._limits.idle_timeout, name)
             self._counters.sessions_opened += 1
         return session
+
+    def relieve(self) -> None:
+        """Push some sessions out, as if there were too many."""
+        self._room.relieve()
 
     def touch(self, session: Session, now: float) -> None:
         """Something came for a session."""

@@ -5,6 +5,7 @@ Those of which nothing came for a while may be in the vault alone; ``find`` brin
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from spanward.engine.plan import JOB, SESSION
@@ -29,9 +30,10 @@ class Registry:
     """Everything that is open or retained, by name. It decides nothing about time or verdicts.
 
     ``sessions``, ``traces`` and ``jobs`` are those in memory; ``total`` counts the sessions in the
-    vault too. ``lost_until``: the store was lost, so that sessions and jobs first seen before then
-    begin in a gap. ``vault`` has what was saved. ``loaded`` is told of a session that came back
-    from there, ``made_job`` of a new job. What changed since it was last saved is in ``unsaved``.
+    vault too, ``owners`` those of each sender (empty: not known by name). ``lost_until``: the store
+    was lost, so that sessions and jobs first seen before then begin in a gap. ``vault`` has what
+    was saved. ``loaded`` is told of a session that came back from there, ``made_job`` of a new job.
+    What changed since it was last saved is in ``unsaved``.
     """
 
     def __init__(self, plan: Plan, vault: Vault, started: float, lost_until: float) -> None:
@@ -50,23 +52,28 @@ class Registry:
         self.traces: dict[bytes, Trace] = {}
         self.jobs: dict[str, Job] = {}
         self.total = vault.counts()[0]
+        self.owners: Counter[str] = Counter(vault.owners())
+        if self.total > self.owners.total():
+            self.owners[""] = self.total - self.owners.total()
         self.loaded: Callable[[Session], None]
         self.made_job: Callable[[Job], None]
 
-    def session(self, name: str, now: float) -> Session:
-        """The session of a name, made when it is not there."""
+    def session(self, name: str, now: float, owner: str = "") -> Session:
+        """The session of a name, made when it is not there, and then its owner's."""
         session = self.find(name)
         if session is None:
             gone = self._is_gone(name)
             session = self.sessions[name] = Session(
                 name,
                 now,
+                owner=owner,
                 gap=gone or now < self._lost_until,
                 by_turn=self._has_turns,
                 epoch=self._epoch,
                 tracked=self.vault.keeps,
             )
             self.total += 1
+            self.owners[owner] += 1
             self.unsaved.sessions[name] = session
         return session
 
@@ -207,9 +214,8 @@ class Registry:
     def drop(self, session: Session, *, remembered: bool) -> None:
         """Forget a session and its traces; ``remembered``: it begins in a gap if it returns."""
         del self.sessions[session.name]
-        self.total -= 1
+        self._strike(session.name, session.owner)
         self.unsaved.sessions.pop(session.name, None)
-        self.unsaved.dropped[session.name] = None
         for trace_id in session.traces:
             self.traces.pop(trace_id, None)
             self.unsaved.traces[trace_id] = None
@@ -218,6 +224,20 @@ class Registry:
         if remembered:
             self.unsaved.gone.append((SESSION, session.name))
             _remember(self._gone, session.name)
+
+    def lose(self, name: str, owner: str) -> bool:
+        """Give up a session that cannot be had back; False when it has gone already."""
+        if name in self.unsaved.dropped:
+            return False
+        self._strike(name, owner)
+        return True
+
+    def _strike(self, name: str, owner: str) -> None:
+        self.total -= 1
+        self.owners[owner] -= 1
+        if not self.owners[owner]:
+            del self.owners[owner]
+        self.unsaved.dropped[name] = None
 
     def drop_job(self, job: Job, *, remembered: bool) -> None:
         """Forget a job; ``remembered``: it begins in a gap if it returns."""

@@ -39,6 +39,7 @@ class Restore:
         session = Session(
             saved.name,
             saved.seen if saved.ended else max(saved.seen, self._started),
+            owner=saved.owner,
             gap=saved.gap,
             by_turn=self._by_turn,
             epoch=saved.epoch,

@@ -152,18 +152,28 @@ class Session:
     came (monotonic seconds), ``saved_seen`` what was saved of that, None when nothing was;
     ``said_end`` that the runtime called it ended. ``gap``: its beginning is not known to be
     complete. ``latest`` is the latest turn so far: the only one that need not end soon. ``epoch``
-    is that of its beginning (see ``Numbering``).
+    is that of its beginning (see ``Numbering``). ``owner`` is the sender that opened it, empty when
+    that is not known.
     """
 
     __slots__ = (
-        "ended", "epoch", "gap", "latest", "name", "own", "presence", "said_end", "saved_seen",
-        "seen", "table", "traces", "units", "warm",
+        "ended", "epoch", "gap", "latest", "name", "own", "owner", "presence", "said_end",
+        "saved_seen", "seen", "table", "traces", "units", "warm",
     )  # fmt: skip
 
     def __init__(
-        self, name: str, now: float, *, gap: bool, by_turn: bool, epoch: int, tracked: bool
+        self,
+        name: str,
+        now: float,
+        *,
+        owner: str,
+        gap: bool,
+        by_turn: bool,
+        epoch: int,
+        tracked: bool,
     ) -> None:
         self.name = name
+        self.owner = owner
         self.seen = now
         self.gap = gap
         self.epoch = epoch

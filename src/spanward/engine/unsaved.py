@@ -89,6 +89,7 @@ def saved_session(session: Session, plan: Plan) -> SavedSession:
         own=session.own.save(),
         traces=tuple(session.traces.items()),
         units=tuple(_saved_unit(unit, plan) for unit in session.units.values()),
+        owner=session.owner,
     )
 
 

@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 APPLICATION: Final = 0x7350_5744
 """What marks a SQLite file as ours: ``sPWD``."""
-FORMAT: Final = 1
+FORMAT: Final = 2
 """The number of the tables' form. A file with another one is not touched."""
 _SIDE_FILES: Final = ("", "-wal", "-shm", "-journal")
 
@@ -25,10 +25,11 @@ CREATE TABLE meta (key TEXT PRIMARY KEY, value BLOB NOT NULL);
 CREATE TABLE sessions (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, ended INTEGER NOT NULL,
     said_end INTEGER NOT NULL, urgent INTEGER NOT NULL, seen REAL NOT NULL,
-    open_units INTEGER NOT NULL, data BLOB NOT NULL
+    open_units INTEGER NOT NULL, owner TEXT NOT NULL, data BLOB NOT NULL
 );
 CREATE INDEX sessions_by_seen ON sessions (ended, seen);
 CREATE INDEX sessions_that_end ON sessions (seen) WHERE ended = 0 AND said_end = 1;
+CREATE INDEX sessions_of_owner ON sessions (owner, ended, seen) WHERE owner != '';
 CREATE INDEX sessions_urgent ON sessions (urgent) WHERE urgent = 1;
 CREATE TABLE totals (sessions INTEGER NOT NULL, open INTEGER NOT NULL, units INTEGER NOT NULL);
 INSERT INTO totals VALUES (0, 0, 0);

@@ -38,8 +38,8 @@ _MOST_GONE: Final = 1_000_000
 """Names of dropped sessions that are remembered."""
 
 _PUT_SESSION: Final = """
-INSERT INTO sessions (name, ended, said_end, urgent, seen, open_units, data)
-VALUES (?, ?, ?, ?, ?, ?, ?)
+INSERT INTO sessions (name, ended, said_end, urgent, seen, open_units, owner, data)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (name) DO UPDATE SET ended = excluded.ended, said_end = excluded.said_end,
     urgent = excluded.urgent, seen = excluded.seen, open_units = excluded.open_units,
     data = excluded.data
@@ -154,12 +154,22 @@ class SqliteStore:
             found |= dict.fromkeys(name for (name,) in self._all(query, since, most - len(found)))
         return list(found)
 
-    def quietest(self, most: int) -> list[str]:
-        """The sessions that go first: ended ones, then open ones, the quietest before others."""
-        ordered = "SELECT name FROM sessions WHERE ended = ? ORDER BY seen LIMIT ?"
-        rows = self._all(ordered, 1, most)
-        rows += self._all(ordered, 0, most - len(rows))
-        return [name for (name,) in rows]
+    def quietest(self, most: int, owner: str) -> list[tuple[str, bool, float]]:
+        """The sessions of an owner that go first: ended ones, then open ones, quiet ones first."""
+        # With a condition as the partial index has it, which SQLite does not see in a parameter.
+        which = "owner != '' AND owner = ?" if owner else "owner = ?"
+        ordered = (
+            f"SELECT name, ended, seen FROM sessions WHERE {which} AND ended = ? "  # noqa: S608
+            "ORDER BY seen LIMIT ?"
+        )
+        rows = self._all(ordered, owner, 1, most)
+        rows += self._all(ordered, owner, 0, most - len(rows))
+        return [(name, bool(ended), seen) for name, ended, seen in rows]
+
+    def owners(self) -> dict[str, int]:
+        """How many sessions each owner has that has a name."""
+        query = "SELECT owner, count(*) FROM sessions WHERE owner != '' GROUP BY owner"
+        return dict(self._all(query))
 
     def urgent(self) -> list[str]:
         """Sessions that wait for something."""
@@ -195,7 +205,7 @@ class SqliteStore:
             [
                 (
                     *(one.name, one.ended, one.said_end, one.pending, one.seen),
-                    *(one.open_units, encode(one)),
+                    *(one.open_units, one.owner, encode(one)),
                 )
                 for one in changes.sessions
             ],
