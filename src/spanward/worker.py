@@ -19,8 +19,8 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from spanward.books import Books, decoded
 from spanward.dialects import Dialect, Reader
-from spanward.emitters.identity import is_own_verdict
 from spanward.emitters.outlet import Outlet
 from spanward.emitters.tally import VerdictTally
 from spanward.engine.counters import Counters
@@ -30,8 +30,6 @@ from spanward.errors import visible
 from spanward.ledger import Ledger
 from spanward.memory import MemoryLimits
 from spanward.otlp import Malformed, TooMuch, Unreadable
-from spanward.otlp.jsonlines import read_request
-from spanward.otlp.record import Batch, SpanRecord
 from spanward.otlp.wire import WireReader
 from spanward.request import Answer, Request, Tally
 from spanward.specs.asking import asked_by
@@ -272,9 +270,12 @@ class Worker:
         if not self._sound:
             return _UNSAVED
         started = time.perf_counter()
+        books = Books(self.tally, self.counters)
         try:
-            batch = self._decode(request)
+            batch = decoded(request, self._wire)
+            books.receive(batch, request)
             reports = self._reader.reports(batch, request.sender)
+            books.read(batch, reports)
             announced += self._engine.take(reports, self._now())
         except TooMuch as mistake:
             self.tally.refused["too_much"] += 1
@@ -294,30 +295,17 @@ class Worker:
             self.tally.failures += 1
             log.exception("a %s request could not be judged", request.signal)
             return _FAILED
+        finally:
+            books.close()
         self._tell_faults()
         self.verdicts.evaluation.observe(time.perf_counter() - started)
         self.tally.rejected.update(batch.rejected)
-        rejected = sum(batch.rejected.values())
-        if not rejected:
+        if not batch.rejected:
             return Answer()
         reason = ", ".join(f"{n} with a bad {what}" for what, n in sorted(batch.rejected.items()))
+        rejected = sum(batch.rejected.values())
         log.warning("%d records of a %s request rejected: %s", rejected, request.signal, reason)
-        return Answer(rejected=rejected, reason=f"rejected: {reason}")
-
-    def _decode(self, request: Request) -> Batch:
-        if request.encoding == "json":
-            batch = read_request(request.data, request.signal, self._reader.wanted)
-        else:
-            decode = self._wire.traces if request.signal == "traces" else self._wire.logs
-            batch = decode(request.data)
-        received = len(batch.records) + sum(batch.rejected.values())
-        self.tally.received[request.signal, request.transport] += received
-        self.tally.incomplete += batch.dropped
-        if any(map(_is_own, batch.records)):
-            kept = [record for record in batch.records if not _is_own(record)]
-            self.tally.own_verdicts += len(batch.records) - len(kept)
-            batch.records = kept
-        return batch
+        return Answer(rejected=rejected - batch.bad_events, reason=f"rejected: {reason}")
 
     def _newly_violated(self) -> list[str]:
         """The specs that were violated since this was last asked, in failed units too."""
@@ -341,9 +329,3 @@ class Worker:
         self.gauges = Gauges(self._engine.sessions_active, self._engine.units_open)
         ended = time.monotonic()
         self._next_snapshot = ended + max(1.0, _SNAPSHOT_SHARE * (ended - started))
-
-
-def _is_own(record: object) -> bool:
-    return isinstance(record, SpanRecord) and is_own_verdict(
-        record.name, record.source.scope, record.span_id, record.attributes
-    )

@@ -190,7 +190,7 @@ def test_what_an_engine_has_seen_is_counted() -> None:
     take(2.0, report("event", 3, 3, event="log", digest="01", trace="", session=None))
     seen = engine.counters
     assert seen.items == {"tool.call": 3, "event": 2}
-    assert (seen.duplicates, seen.amended, seen.late, seen.not_an_item) == (1, 1, 0, 1)
+    assert seen.fates == {"judged": 2, "duplicate": 1, "amended": 1, "not_an_item": 1}
     assert (seen.matches, seen.violations) == ([1, 1], [1, 1])
     assert (engine.sessions_active, engine.units_open, engine.totals()) == (2, 3, (1, 1))
     engine.advance(51.0)

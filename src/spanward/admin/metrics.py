@@ -13,6 +13,10 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
+from spanward.engine.counters import AMENDED, DUPLICATE, LATE
+from spanward.engine.counters import FATES as ENGINE_FATES
+from spanward.request import FATES
+
 if TYPE_CHECKING:
     from spanward.emitters.outlet import Outlet
     from spanward.emitters.tally import Histogram
@@ -103,6 +107,8 @@ class ServiceMetrics(Collector):
         logs = [((each,), tally.received["logs", each]) for each in _TRANSPORTS]
         yield _counter("spans_received", "Spans received.", labels, spans)
         yield _counter("log_records_received", "Log records received.", labels, logs)
+        events = [((each,), tally.events[each]) for each in _TRANSPORTS]
+        yield _counter("span_events_received", "Span events received.", labels, events)
         reasons = ("reason",)
         refused = _sorted(tally.refused, _REFUSALS)
         yield _counter("requests_refused", "Requests refused whole.", reasons, refused)
@@ -110,9 +116,15 @@ class ServiceMetrics(Collector):
         yield _counter("items_rejected", "Records refused.", reasons, rejected)
         items = _sorted(counters.items, ("tool.call", "approval", "event", "span"))
         yield _counter("items", "Items made of records.", ("kind",), items)
-        yield _total("late_items", "Reports too late to amend their item.", counters.late)
-        yield _total("duplicate_items", "Reports that said nothing new.", counters.duplicates)
-        yield _total("amended_items", "Reports that changed their item.", counters.amended)
+        fates = counters.fates + tally.fates
+        known = tuple(dict.fromkeys((*ENGINE_FATES, *FATES)))
+        text = "Records by what became of them; their sum is what was received."
+        yield _counter("records", text, ("fate",), _sorted(fates, known))
+        yield _total("late_items", "Reports too late to amend their item.", fates[LATE])
+        yield _total("duplicate_items", "Reports that said nothing new.", fates[DUPLICATE])
+        yield _total("amended_items", "Reports that changed their item.", fates[AMENDED])
+        text = "Facts that came with their trace to a session that knew their item."
+        yield _total("facts_absorbed", text, counters.absorbed)
         text = "Facts for which a session had no room."
         yield _total("facts_dropped", text, counters.facts_dropped)
         text = "Records whose sender left attributes out."

@@ -54,6 +54,8 @@ class Reader:
                     start, (session, items) = record.time_ns, self._of_log(record)
             except fields.TooLongError as rejection:
                 _reject(batch, rejection)
+                if isinstance(record, SpanRecord):
+                    batch.lost_events += len(record.events)
                 continue
             if session is not None or items:
                 binds = isinstance(record, SpanRecord)
@@ -80,6 +82,7 @@ class Reader:
                 items += dialect.event(record, index, about, self._asked)
             except fields.TooLongError as rejection:
                 _reject(batch, rejection)
+                batch.bad_events += 1
         return about.belongs.session, items
 
     def _about(self, record: SpanRecord | LogRecord) -> About:

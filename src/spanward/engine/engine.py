@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
-from spanward.engine.counters import Counters
+from spanward.engine.counters import FAILED, Counters
 from spanward.engine.deadlines import Deadlines
 from spanward.engine.folding import Folding
 from spanward.engine.intake import Intake
@@ -135,13 +135,16 @@ class Engine:
 
         Raises ``OSError`` when the vault cannot be read; the rest may be taken again then.
         """
+        fates = self.counters.fates
         for report in reports:
+            told = fates.total() + len(report.items)
             try:
                 self._intake.take(report, now)
             except OSError:
                 raise
             except Exception as fault:  # noqa: BLE001 - input must never stop the worker
                 self._note(fault)
+                fates[FAILED] += told - fates.total()
         self._guarded(self._folding.refresh, now)
         return self._announced()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from spanward.engine.counters import AMENDED, DUPLICATE, JUDGED, LATE, NOT_AN_ITEM
 from spanward.engine.identity import call_key, is_call, record_identity
 from spanward.engine.keep import Keep, identity_of
 from spanward.engine.moves import Moves
@@ -57,24 +58,24 @@ class Intake:
             self._life.touch(session, now)
         for item in report.items:
             self._counters.items[item.kind] += 1
-            self._admit(item, now)
+            fate = self._admit(item, now)
+            self._counters.fates[fate] += 1
             if self._exact:
                 self._folding.refresh(now)
 
-    def _admit(self, item: Item, now: float) -> None:
+    def _admit(self, item: Item, now: float) -> str:
+        """Take a report of an item into account; its fate."""
         home = item.session or self._registry.home(item.trace_id)
         if home is None:
-            self._counters.not_an_item += 1
-            return
+            return NOT_AN_ITEM
         session = self._life.session(home, now, item.principal)
         self._registry.unsaved.sessions[session.name] = session
         self._registry.see_report(session, item)
         if self._keep.keeps(item):
-            self._admit_kept(session, item, now)
-        else:
-            self._admit_alone(session, item, now)
+            return self._admit_kept(session, item, now)
+        return self._admit_alone(session, item, now)
 
-    def _admit_kept(self, session: Session, item: Item, now: float) -> None:
+    def _admit_kept(self, session: Session, item: Item, now: float) -> str:
         """Take a report that is kept whole: the first of its item, or one that amends it."""
         call = is_call(item)
         identity = identity_of(item, session.name, call=call)
@@ -83,46 +84,45 @@ class Intake:
         if reports is None:
             first = self._next_execution(session, item) if call else 0
             if first is None:
-                self._ignore_late(session, now)
-                return
+                self._life.touch(session, now)
+                return LATE
             execution = self._keep.begin(identity, item, now, several=call, first=first)
             self._place(session, execution, item, now)
-            return
+            return JUDGED
         try:
             filed = reports.file(item)
         except OverflowError:
-            self._ignore_late(session, now)
-            return
-        if filed is None:
-            self._counters.duplicates += 1
             self._life.touch(session, now)
-            return
+            return LATE
+        if filed is None:
+            self._life.touch(session, now)
+            return DUPLICATE
         self._keep.changed(identity)
         execution, before = filed
         if before:
             self._place_again(execution, before, now)
-        else:
-            self._place(session, execution, item, now)
+            return AMENDED
+        self._place(session, execution, item, now)
+        return JUDGED
 
-    def _admit_alone(self, session: Session, item: Item, now: float) -> None:
+    def _admit_alone(self, session: Session, item: Item, now: float) -> str:
         """Take a report that is not kept: only its fact can tell that its item came before."""
         answers = self._plan.dispatch.answers(item)
         if not answers:
             self._enter(session, item, None, now)
-            return
+            return JUDGED
         fact = self._folding.fact(item, answers, record_identity(item), session.name)
         known = session.table.get(fact.key)
         if known is None:
             self._enter(session, item, fact, now)
-            return
+            return JUDGED
         self._life.step(session, item, now)
         if fact == known:
-            self._counters.duplicates += 1
-        elif _outranks(fact, known):
-            self._counters.amended += 1
-            self._folding.change(session, known, fact, item)
-        else:
-            self._counters.late += 1
+            return DUPLICATE
+        if not _outranks(fact, known):
+            return LATE
+        self._folding.change(session, known, fact, item)
+        return AMENDED
 
     def _next_execution(self, session: Session, item: Item) -> int | None:
         """The number of a call's next execution; None when the report is of one no longer kept."""
@@ -132,10 +132,6 @@ class Intake:
                 return None
             number += 1
         return number
-
-    def _ignore_late(self, session: Session, now: float) -> None:
-        self._counters.late += 1
-        self._life.touch(session, now)
 
     # --- kept items
 
@@ -168,7 +164,6 @@ class Intake:
 
     def _place_again(self, execution: Execution, placed: list[Placed], now: float) -> None:
         """Take an item into account as its reports make it now, in place of what it was before."""
-        self._counters.amended += 1
         item = execution.item
         before = [old for old in placed if self._registry.has(old.session)]
         home = placed[0].session.name if is_call(item) else item.session

@@ -36,7 +36,7 @@ class Moves:
         life: Lifecycle,
         counters: Counters,
         keep: Keep,
-        admit: Callable[[Item, float], None],
+        admit: Callable[[Item, float], object],
     ) -> None:
         self._registry = registry
         self._folding = folding
@@ -83,7 +83,7 @@ class Moves:
         number = 0
         while (known := session.table.get(fact.key)) is not None:
             if not is_call_key(fact.key) or same_record(fact, known) or overlap(fact, known):
-                self._counters.late += 1
+                self._counters.absorbed += 1
                 return
             number += 1
             fact = structs.replace(fact, key=renumbered(fact.key, number))

@@ -37,20 +37,16 @@ class Assembly:
     def __init__(self) -> None:
         self.batch = Batch(records=[], rejected={})
 
-    def reject(self, reason: str) -> None:
-        """Count a record that cannot be taken."""
+    def reject(self, trace_id: bytes, events: int) -> None:
+        """Count a span that ``accepts`` did not accept, and its events, which go with it."""
+        reason = "span_id" if _is_trace_id(trace_id) else "trace_id"
         rejected = self.batch.rejected
         rejected[reason] = rejected.get(reason, 0) + 1
+        self.batch.lost_events += events
 
     def accepts(self, trace_id: bytes, span_id: bytes) -> bool:
-        """Whether a span's ids are good; it is rejected when one is not."""
-        if len(trace_id) != TRACE_ID_BYTES or trace_id == _NO_TRACE:
-            self.reject("trace_id")
-            return False
-        if len(span_id) != SPAN_ID_BYTES or span_id == _NO_SPAN:
-            self.reject("span_id")
-            return False
-        return True
+        """Whether a span's ids are good; it must be rejected when one is not."""
+        return _is_trace_id(trace_id) and len(span_id) == SPAN_ID_BYTES and span_id != _NO_SPAN
 
     def log(self, source: Source, said: dict[str, Any], wanted: frozenset[str]) -> None:
         """Add a log record from all that it says; only wanted attributes are kept.
@@ -72,6 +68,10 @@ class Assembly:
                 _digest(said),
             )
         )
+
+
+def _is_trace_id(found: bytes) -> bool:
+    return len(found) == TRACE_ID_BYTES and found != _NO_TRACE
 
 
 def _digest(said: dict[str, Any]) -> bytes:

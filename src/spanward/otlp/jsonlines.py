@@ -116,6 +116,7 @@ class _Road:
     def _span(self, source: Source, span: dict[str, Any]) -> None:
         trace_id, span_id = _bytes(span, "traceId"), _bytes(span, "spanId")
         if not self.assembly.accepts(trace_id, span_id):
+            self.assembly.reject(trace_id, len(_objects(span, "events")))
             return
         if _integer(span, "droppedAttributesCount"):
             self.assembly.batch.dropped += 1

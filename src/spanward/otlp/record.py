@@ -62,10 +62,18 @@ class LogRecord(msgspec.Struct, frozen=True):
 class Batch(msgspec.Struct):
     """The records of one request or line, in their order, and what was not taken.
 
-    ``rejected`` counts records by reason (``trace_id``, ``span_id``); ``dropped`` counts the
+    ``rejected`` counts records by reason (``trace_id``, ``span_id``), ``bad_events`` those of them
+    that are span events, ``lost_events`` the events of rejected spans. ``dropped`` counts the
     records whose sender says that it left attributes out.
     """
 
     records: list[SpanRecord | LogRecord]
     rejected: dict[str, int]
+    bad_events: int = 0
+    lost_events: int = 0
     dropped: int = 0
+
+    @property
+    def events(self) -> int:
+        """The span events of the spans that are here."""
+        return sum(len(each.events) for each in self.records if isinstance(each, SpanRecord))

@@ -48,7 +48,7 @@ class WireReader:
     """
 
     def __init__(self, wanted: frozenset[str]) -> None:
-        self._wanted = wanted
+        self.wanted = wanted
         self._known = _Known(wanted)
         self._read: Callable[[bytes], _Attribute] = self._known.__getitem__
         self._resources: dict[bytes, Attributes] = {}
@@ -94,6 +94,7 @@ class WireReader:
         for span in spans[:]:
             trace_id, span_id = span.trace_id, span.span_id
             if not assembly.accepts(trace_id, span_id):
+                assembly.reject(trace_id, len(span.events))
                 continue
             if span.dropped_attributes_count:
                 assembly.batch.dropped += 1
@@ -138,7 +139,7 @@ class WireReader:
             "span": record.span_id,
             "event_name": text(record.event_name),
         }
-        assembly.log(source, said, self._wanted)
+        assembly.log(source, said, self.wanted)
 
     def _resource(self, raw: bytes) -> Attributes:
         """The wanted attributes of a resource: read once for all its scopes, however many."""

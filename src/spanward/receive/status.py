@@ -53,7 +53,7 @@ def as_json(message: Message) -> bytes:
 
 def _traces(rejected: int, reason: str) -> Message:
     response = ExportTraceServiceResponse()
-    if rejected:
+    if reason:
         response.partial_success.rejected_spans = rejected
         response.partial_success.error_message = reason
     return response
@@ -61,7 +61,7 @@ def _traces(rejected: int, reason: str) -> Message:
 
 def _logs(rejected: int, reason: str) -> Message:
     response = ExportLogsServiceResponse()
-    if rejected:
+    if reason:
         response.partial_success.rejected_log_records = rejected
         response.partial_success.error_message = reason
     return response
@@ -69,4 +69,4 @@ def _logs(rejected: int, reason: str) -> Message:
 
 RESPONSES: Final[dict[Signal, Callable[[int, str], Message]]] = {"traces": _traces, "logs": _logs}
 """The answer to taken records, of which so many were rejected for a reason; ``partial_success`` is
-unset when all were taken."""
+unset when all were taken. Zero of them with a reason is a warning: only span events were bad."""
