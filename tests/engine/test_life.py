@@ -602,3 +602,19 @@ def test_an_item_that_moves_is_counted_once() -> None:
     later = item("rm", 4, kind=APPROVAL, call_id="d", trace=2, session="s2", end_ns=9)
     judged.take(reports(first, later), 1.0)
     assert judged.counters.violations == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("redacts", "got"), [(False, "'s3cret, got caught'"), (True, "a value that is not shown")]
+)
+def test_values_of_arguments_can_be_kept_out_of_reasons(got: str, *, redacts: bool) -> None:
+    """What was expected stands in the spec; what was there instead may be a secret."""
+    wanted = {"name": "login", "args": {"token": "x, got y"}}
+    spec = {"name": "login", "unit": "session", "assert": {"expected_tools": [wanted]}}
+    judged = engine(spec, limits=Limits(redact_values=redacts))
+    judged.take(reports(item("login", args={"token": "s3cret, got caught"})), 0.0)
+    (told_,) = judged.finish(Cause.SHUTDOWN, 1.0)
+    expected = "'x, got y', got " if not redacts else "'x, got "
+    assert told_.verdict.reason == f"arg 'token' mismatch: expected {expected}{got}"
+    assert told_.verdict.details is not None
+    assert told_.verdict.details[0]["unmatched_reason"] == told_.verdict.reason

@@ -41,6 +41,7 @@ emitters:
 admin: {endpoint: "${HOST:-127.0.0.1}:9000", allowed_hosts: [spanward]}
 queue: {max_requests: "${REQUESTS}", max_mib: 3}
 memory: {soft_mib: 700, hard_mib: 900}
+redact_values: true
 drain_timeout: 1.5s
 """
 
@@ -77,6 +78,7 @@ def test_every_key_has_its_place(tmp_path: Path) -> None:
             max_open=7,
             max_facts=9,
             max_open_per_sender=3,
+            redact_values=True,
         ),
         spans=SpanEmitter("http://127.0.0.1:4319", "http/protobuf", ("fail",)),
         jsonl="-",
@@ -127,6 +129,7 @@ def test_what_is_printed_can_be_loaded(tmp_path: Path) -> None:
         ("emitters: {spans: {results: [good]}}", "results cannot be 'good'"),
         ("emitters: {spans: {protocol: grpc}}", "spans needs the key 'endpoint'"),
         ("receivers: {otlp_grpc: {max_message_mib: 4096}}", "max_message_mib must be at most 2047"),
+        ("redact_values: 1", "redact_values must be true or false, not the number 1"),
         ("specs: {paths: []}", "paths must be a text or a list of texts"),
         ("store: {kind: postgres}", "kind cannot be 'postgres'"),
         ("store: {path: 5}", "path must be a text, not the number 5"),

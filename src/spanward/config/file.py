@@ -204,6 +204,13 @@ def _later(words: str, hint: str = "", *, matters: bool) -> _Rule:
     return _Rule(None, words=words, hint=hint, matters=matters)
 
 
+def _flag(node: Node, what: str, problems: Problems) -> bool | None:
+    if isinstance(node, Scalar) and isinstance(node.value, bool):
+        return node.value
+    problems.error(node.place, f"{what} must be true or false, not {expect.kind_of(node)}")
+    return None
+
+
 def _version(node: Node, what: str, problems: Problems) -> str | None:
     text = node.text if isinstance(node, Scalar) else ""
     if text not in VERSIONS:
@@ -293,6 +300,7 @@ _SCHEMA: Final[dict[str, Any]] = {
         "soft_mib": _Rule(_positive, "memory.soft_mib"),
         "hard_mib": _Rule(_positive, "memory.hard_mib"),
     },
+    "redact_values": _Rule(_flag, "redact_values"),
     "drain_timeout": _Rule(_duration, "drain_timeout"),
 }
 """The keys of the file: a mapping of keys, or how a value is read."""

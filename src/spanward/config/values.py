@@ -113,6 +113,7 @@ def as_yaml_object(config: Config) -> dict[str, Any]:
         "admin": {"endpoint": str(config.admin), "allowed_hosts": list(config.allowed_hosts)},
         "queue": {"max_requests": config.max_requests, "max_mib": config.max_queue_mib},
         "memory": _given(soft_mib=config.memory.soft_mib, hard_mib=config.memory.hard_mib),
+        "redact_values": config.limits.redact_values,
         "drain_timeout": _as_duration(config.drain_timeout),
     }
 

@@ -54,7 +54,7 @@ class Engine:
         self.counters = counters or Counters(len(specs))
         self.faults: list[Exception] = []
         self._vault = vault
-        self._plan = Plan(specs, vault.numbering)
+        self._plan = Plan(specs, vault.numbering, redacts=limits.redact_values)
         lost_until = now + limits.idle_timeout if lost else -inf
         self._registry = Registry(self._plan, vault, now, lost_until)
         self._keep = Keep(limits.amend_window, self._registry)

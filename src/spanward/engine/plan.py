@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from spanward.match.args import without_value
 from spanward.match.dispatch import Answers, Dispatch
 from spanward.saved import FIRST, Numbering
 
@@ -62,10 +63,14 @@ class Plan:
     those of them that the empty set settles. By spec: ``since``, the epoch from which all of its
     matchers are known, ``order_bound``, and the bit of the role whose items are violations
     (``violating``, 0 for none). ``by_sha256`` finds a spec. ``named_turns`` are the turn numbers
-    that specs name: these are judged in every session.
+    that specs name: these are judged in every session. ``redacts``: values of arguments are kept
+    out of the words that are kept of an item.
     """
 
-    def __init__(self, specs: Sequence[Spec], numbering: Numbering = FIRST) -> None:
+    def __init__(
+        self, specs: Sequence[Spec], numbering: Numbering = FIRST, *, redacts: bool = False
+    ) -> None:
+        self._redacts = redacts
         self.specs = tuple(specs)
         self.numbering = numbering.loaded(sources_of(self.specs))
         known = self.numbering.known
@@ -130,6 +135,8 @@ class Plan:
                 why = self.matchers[satisfied].why(item)
                 notes = [note for note in notes if note[0] != satisfied]
                 notes += [(satisfied, why[1])] if why else []
+        if self._redacts:
+            notes = [(index, without_value(words)) for index, words in notes]
         return tuple(notes)
 
     def _unknown_words(self, index: int, item: Item) -> str:

@@ -94,7 +94,16 @@ class Args:
         holds = self._arguments[key]
         if holds(args[key]):
             return None
-        return f"arg {key!r} mismatch: expected {holds!r}, got {shown(args[key])}"
+        return f"arg {key!r} mismatch: expected {holds!r}{_GOT}{shown(args[key])}"
+
+
+_GOT: Final = ", got "
+
+
+def without_value(words: str) -> str:
+    """What ``Args.found`` says, without the value that was there: it may be a secret."""
+    said, got, _ = words.partition(_GOT)
+    return f"{said}{got}a value that is not shown" if got else said
 
 
 def compile_args(node: Node, problems: Problems) -> Args | None:
