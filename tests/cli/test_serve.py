@@ -57,6 +57,11 @@ class Serving:
         assert found, self.said
         self.grpc_port, self.http_port, self.admin_port = map(int, found.groups())
 
+    @property
+    def pid(self) -> int:
+        """The process."""
+        return self._process.pid
+
     def stop(self, number: int = signal.SIGTERM) -> tuple[int, list[dict[str, object]]]:
         """The exit code, and the verdicts on standard output."""
         self._process.send_signal(number)

@@ -70,14 +70,11 @@ _LOGS: Final = {
 }
 
 _FAR: Final = {
-    "FarRequest": {1: "*bytes resources"},
-    "FarResource": {1: "bytes resource", 2: "*bytes scopes"},
-    "FarScope": {1: "bytes scope", 2: "*bytes records"},
     "FarSpan": {9: "*bytes attributes", 11: "*bytes events"},
     "FarEvent": {3: "*bytes attributes"},
     "FarLog": {6: "*bytes attributes"},
 }
-"""The same messages, of traces and of logs, with every part left as bytes: to be counted."""
+"""Records with every part left as bytes: to be counted."""
 
 _COMMON: Final = {
     "Resource": {1: "*bytes attributes"},
@@ -146,9 +143,6 @@ parse_scope: Final = _VIEW["Scope"].FromString
 parse_status: Final = _VIEW["Status"].FromString
 parse_attribute: Final = _VIEW["KeyValue"].FromString
 parse_value: Final = _VIEW["AnyValue"].FromString
-parse_far_request: Final = _VIEW["FarRequest"].FromString
-parse_far_resource: Final = _VIEW["FarResource"].FromString
-parse_far_scope: Final = _VIEW["FarScope"].FromString
 parse_far_span: Final = _VIEW["FarSpan"].FromString
 parse_far_event: Final = _VIEW["FarEvent"].FromString
 parse_far_log: Final = _VIEW["FarLog"].FromString
