@@ -5,8 +5,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BENCH ?=
 KILLS ?= 300
+SECONDS ?= 600
 
-.PHONY: help demo test lint torture bench clean
+.PHONY: help demo test lint torture attack fuzz bench clean
 .SILENT:
 
 help: ## what there is to run
@@ -35,6 +36,14 @@ lint: $(READY) ## style, types and who may import whom
 
 torture: $(READY) ## kill the service a few hundred times and see that nothing is lost (KILLS=300)
 	$(BIN)/python -m tests.stores.torture $(KILLS)
+
+attack: $(READY) ## attack a running service in many ways, and see what it costs others
+	$(BIN)/python -m tests.attacks.run
+
+fuzz: $(READY) ## coverage-guided fuzzing of the decoders (SECONDS=600 each; needs atheris)
+	$(BIN)/pip install --quiet atheris
+	$(BIN)/python -m tests.fuzz.fuzz wire -max_total_time=$(SECONDS) -max_len=4096
+	$(BIN)/python -m tests.fuzz.fuzz text -max_total_time=$(SECONDS) -max_len=4096
 
 bench: $(READY) ## spans a second and core, costs by stage, memory a session (BENCH=--quick for a taste)
 	$(BIN)/python bench/run.py $(BENCH)

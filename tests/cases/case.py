@@ -21,7 +21,7 @@ BASE: Final = 1_700_000_000_000_000_000
 _ITEM: Final = frozenset(
     "id kind session job seq turn turn_key call_id name span_name tool_kind path op input output"
     " status mcp_server mcp_tool skill trusted total complete ops args diff_files attributes scope"
-    " resource withheld trace span event log start end".split()
+    " resource withheld principal trace span event log start end".split()
 )
 _EXPECT: Final = frozenset(
     "result decided_by witnesses revision session trace turn job details reason".split()

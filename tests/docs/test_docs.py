@@ -16,6 +16,7 @@ from spanward.match.paths import SOURCES
 from spanward.node import value_of
 from spanward.operators import OPERATORS, SIBLINGS
 from spanward.operators.each import _WINDOWS
+from spanward.receive.senders import read_tokens
 from spanward.specs import yaml
 from spanward.specs.document import KEYS
 from spanward.specs.source import Source
@@ -31,7 +32,7 @@ EXAMPLES: Final = [example for page in pages() for example in ex.examples(page)]
 
 EXECUTED: Final = (
     ex.SPEC, ex.ITEMS, ex.AFTER_A_GAP, ex.MATCHERS, ex.WRONG, ex.VERDICT, ex.ANNOUNCEMENTS,
-    ex.PROBLEMS, "yaml config", "console", "json verdict",
+    ex.PROBLEMS, "yaml config", "text tokens", "console", "json verdict",
 )  # fmt: skip
 """Kinds of blocks that tests run."""
 FOR_READING: Final = ("sh", "python")
@@ -87,6 +88,13 @@ def test_configurations_load(text: str, tmp_path: Path) -> None:
     problems = Problems()
     load_config(file, problems, {})
     assert render_all(problems.found) == ""
+
+
+@pytest.mark.parametrize("text", _with("text tokens"))
+def test_token_files_load(text: str, tmp_path: Path) -> None:
+    """A token file that is shown is one, and names those of whom the page speaks."""
+    (tmp_path / "tokens").write_text(text, "utf-8")
+    assert set(read_tokens(tmp_path / "tokens").values()) == {"agent-7", "people"}
 
 
 def test_every_block_is_of_a_known_kind() -> None:
