@@ -10,7 +10,10 @@ from typing import Any
 Report = Mapping[str, Any]
 Reference = tuple[str, str, "int | str | None"]
 _APART = frozenset(
-    {"start", "end", "kind", "trace", "span", "event", "digest", "withheld", "attributes"}
+    {
+        *("start", "end", "kind", "trace", "span", "event", "digest", "withheld", "attributes"),
+        "principal",
+    }
 )
 
 
@@ -161,6 +164,9 @@ def _merged(group: Sequence[Prepared]) -> Item:
         said = one.report.get("attributes") or {}
         attributes.update({k: v for k, v in said.items() if v is not None})
         withheld.update(one.report.get("withheld") or ())
+    senders = {one.report.get("principal") for one in group}
+    if len(senders) == 1:  # else it is nobody's word
+        columns["principal"] = senders.pop()
     last = ordered[-1]
     return Item(
         kind=last.report["kind"],

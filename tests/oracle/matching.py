@@ -14,7 +14,7 @@ Answer = bool | None
 
 COLUMNS = frozenset(
     {"name", "tool_kind", "path", "op", "input", "output", "status", "mcp_server", "mcp_tool"}
-    | {"skill", "trusted", "total", "complete", "call_id", "seq", "turn"}
+    | {"skill", "trusted", "total", "complete", "call_id", "seq", "turn", "principal"}
 )
 
 
@@ -78,6 +78,8 @@ def _key(key: str, wanted: Any, item: Item) -> Answer:
         return _column(item, "path", lambda value: fnmatchcase(value, wanted))
     if key in ("input", "output"):
         return _column(item, key, lambda value: re.search(wanted, value, re.ASCII) is not None)
+    if key == "principal":
+        return every([item.kind != "span", _sent_by(wanted, item)])
     if key == "where":
         return every(_where(field, test, item) for field, test in wanted.items())
     raise ValueError(f"no such key: {key}")
@@ -121,8 +123,15 @@ def _column(item: Item, column: str, holds: Any) -> Answer:
     return value is not None and bool(holds(value))
 
 
+def _sent_by(wanted: Any, item: Item) -> Answer:
+    sender = item.columns.get("principal")
+    return None if sender is None else sender in (wanted if isinstance(wanted, list) else [wanted])
+
+
 def _where(field: str, test: Any, item: Item) -> Answer:
     if field in item.withheld:
+        return None
+    if field == "principal" and item.columns.get("principal") is None:
         return None
     if field == "turn" and item.turn is None and item.columns.get("turn_key") is not None:
         return None

@@ -25,6 +25,7 @@ PATHS = ("src/a.py", "src/sub/b.py", "docs/x.md")
 INPUTS = ("git push --force", "pytest -q", "ls src")
 EVENTS = ("file.change", "file.change", "verify", "steer")
 SPAN_NAMES = ("chat gpt", "invoke_agent", "step")
+PRINCIPALS = ("p1", "p2")
 TURN_KEYS = ("ka", "kb")
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "a": (206588, 206588.0, "206,588", "206 588", 206000, True, 1, None, "yes", [1, 2], [1.0, 2]),

@@ -10,7 +10,18 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from .records import SESSIONS, Fields, World, columns, position, record, reports_of, times, world
+from .records import (
+    PRINCIPALS,
+    SESSIONS,
+    Fields,
+    World,
+    columns,
+    position,
+    record,
+    reports_of,
+    times,
+    world,
+)
 from .specimens import spec
 
 Case = tuple[list[dict[str, Any]], list[Fields]]
@@ -73,11 +84,22 @@ def _arrivals(rng: Random, wire: bool, most_records: int) -> list[Fields]:
     calls = [one for one in records if "call_id" in one["self"] and w.some(0.4)]
     echoes = [echo(w, one, 100 + n) for n, one in enumerate(calls)]
     arriving = records + again + amended + echoes
+    if not wire and w.some(0.35):
+        for one in arriving:
+            _sign(w, one)
     if w.some(0.7):
         rng.shuffle(arriving)
     else:
         arriving.sort(key=lambda one: (one["self"]["end"], one["self"]["start"]))
     return arriving
+
+
+def _sign(w: World, one: Fields) -> None:
+    """Have a record sent by somebody, or by nobody who is known; its events are his too."""
+    sender = w.pick((*PRINCIPALS, PRINCIPALS[0], None))
+    if sender is not None:
+        for report in [one["self"], *one["events"]]:
+            report["principal"] = sender
 
 
 def amendment(w: World, one: Fields) -> Fields:

@@ -7,7 +7,7 @@ from copy import deepcopy
 from random import Random
 from typing import Any
 
-from .records import EVENTS, KINDS, OPS, PATHS, TOOLS
+from .records import EVENTS, KINDS, OPS, PATHS, PRINCIPALS, TOOLS
 
 GLOBS = ("src/*", "*.py", "docs/**", "src/[ab].py", "*/x.??", "[!s]*")
 REGEXES = ("push", "^git", "-q$", "p.t", "(?i)LS")
@@ -68,6 +68,8 @@ WHERE: tuple[tuple[str, Any], ...] = (
     ("status", None),
     ("status", {"not": "ok"}),
     ("path", {"not": None}),
+    ("principal", "p1"),
+    ("principal", {"not": "p2"}),
     ("path", {"glob": "src/*"}),
     ("op", {"in": ["write", "edit"]}),
     ("input", {"contains": "git"}),
@@ -160,6 +162,7 @@ _EXTRAS: tuple[Callable[[Random], dict[str, Any]], ...] = (
     _where,
     lambda rng: {"path": rng.choice(GLOBS)},
     lambda rng: {rng.choice(("input", "output")): rng.choice(REGEXES)},
+    lambda rng: {"principal": _one_or_more(rng, PRINCIPALS)},
     lambda rng: {"span": rng.choice(("tool.*", "chat*", "*", "test.run", "[!t]*"))},
 )
 
