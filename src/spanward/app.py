@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -20,15 +21,17 @@ import msgspec
 
 import spanward
 from spanward.admin.metrics import ServiceMetrics
-from spanward.admin.server import AdminServer
+from spanward.admin.server import AdminServer, Pages
 from spanward.admin.status import Status
-from spanward.config import Config, Endpoint
+from spanward.admin.token import Token
+from spanward.config import DEFAULT_SPECS, Config, Endpoint
 from spanward.dialects import DIALECTS, Dialect
 from spanward.emitters.jsonl import JsonLines
 from spanward.emitters.outlet import Emitter, Outlet
 from spanward.emitters.spans import VerdictSpans, exporter
 from spanward.receive.admission import Admission
 from spanward.receive.grpc import GrpcDoor
+from spanward.reload import Reloader, Watch
 from spanward.specs.spec import Spec
 from spanward.stores import Store
 from spanward.stores.memory import MemoryStore
@@ -38,16 +41,21 @@ from spanward.worker import Worker
 log = logging.getLogger(__name__)
 
 _MIB: Final = 1024 * 1024
+_OK, _MISTAKEN, _NOT_NOW = 200, 422, 503
+"""HTTP: reloaded; mistakes in the specs; the store cannot save just now."""
+_LOOK: Final = 2.0
+"""Seconds between looks at spec files that are watched."""
 _LEAST: Final = 0.5
 """Seconds that each step of a stop has in any case, however long the ones before took."""
 
 
 class Service(msgspec.Struct, frozen=True):
-    """A running service: where it can be reached, and its worker."""
+    """A running service: where it can be reached, its worker, and whom to ask for a reload."""
 
     grpc_port: int
     admin_port: int
     worker: Worker
+    watch: Watch
 
 
 @asynccontextmanager
@@ -55,6 +63,7 @@ async def running(
     config: Config,
     specs: Sequence[Spec],
     *,
+    reading: bytes = b"",
     drain: bool = False,
     dialects: Iterable[Dialect] = tuple(DIALECTS.values()),
     more_emitters: Iterable[Emitter] = (),
@@ -62,10 +71,12 @@ async def running(
 ) -> AsyncIterator[Service]:
     """A service that runs for the time of the context, and stops in good order.
 
-    ``drain`` makes every open result final on the way out. Without ``store`` it is the one that
-    the configuration names. Raises ``OSError`` when an address
+    ``reading`` is the digest of the files that the specs are from. ``drain`` makes every open
+    result final on the way out. Without ``store`` it is the one that the configuration names.
+    Raises ``OSError`` when an address
     cannot be had or a file cannot be written; nothing runs then.
     """
+    token = None if config.token_file is None else Token(config.token_file)
     store = store or open_store(config)
     outlets = [Outlet(emitter) for emitter in (*_emitters(config), *more_emitters)]
     worker = Worker(specs, config.limits, dialects, store, outlets)
@@ -74,15 +85,20 @@ async def running(
     )
     door = GrpcDoor(str(config.grpc), config.max_message_mib, admission, worker)
     since = time.monotonic()
-    status = Status(specs, worker, lambda: time.monotonic() - since)
+    reloader = Reloader(config.specs or (DEFAULT_SPECS,), worker, time.time, reading)
+    watch = Watch(reloader, _LOOK if config.watch else None)
+    status = Status(worker, reloader.figures, lambda: time.monotonic() - since)
     admin = AdminServer(
         config.admin.host,
         config.admin.port,
         config.allowed_hosts,
-        ServiceMetrics(spanward.__version__, specs, worker, outlets, config.max_requests),
-        status.tell,
+        ServiceMetrics(
+            spanward.__version__, worker, reloader.figures, outlets, config.max_requests
+        ),
+        Pages(status.tell, partial(_reload, reloader), token, config.admin.is_loopback),
     )
     worker.start()
+    watching = asyncio.create_task(watch.run())
     try:
         _warn_of_exposure(config)
         admin_port = await admin.start()
@@ -92,11 +108,21 @@ async def running(
             "admin": str(Endpoint(config.admin.host, admin_port)),
         }
         admin.ready = True
-        yield Service(grpc_port, admin_port, worker)
+        yield Service(grpc_port, admin_port, worker, watch)
     finally:
         admin.ready = False
+        watching.cancel()
         await _stop(door, worker, outlets, drain=drain, within=config.drain_timeout)
         await admin.stop()
+
+
+async def _reload(reloader: Reloader) -> tuple[int, str]:
+    """Reload for somebody who asks by HTTP: the status and the text of the answer."""
+    outcome = await reloader.reload()
+    text = f"{outcome.words}\n{outcome.shown}".rstrip()
+    if outcome.good:
+        return _OK, text
+    return _MISTAKEN if outcome.shown else _NOT_NOW, text
 
 
 async def _stop(

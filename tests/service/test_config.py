@@ -14,13 +14,13 @@ from spanward.errors import Problems, render_all
 EVERYTHING = """
 receivers:
   otlp_grpc: {endpoint: "[::1]:0", max_message_mib: 8}
-specs: {paths: [a, b]}
+specs: {paths: [a, b], watch: "${WATCH:-true}"}
 sessions: {idle_timeout: 5m, settle: 500ms, retain: 2d, max_open: 7, max_facts: 9}
 store: {kind: memory}
 emitters:
   spans: {endpoint: "http://127.0.0.1:4319", protocol: http/protobuf, results: [fail]}
   jsonl: {path: "-"}
-admin: {endpoint: "${HOST:-127.0.0.1}:9000", allowed_hosts: [spanward]}
+admin: {endpoint: "${HOST:-127.0.0.1}:9000", allowed_hosts: [spanward], token_file: t}
 queue: {max_requests: "${REQUESTS}", max_mib: 3}
 drain_timeout: 1.5s
 """
@@ -44,7 +44,9 @@ def test_every_key_has_its_place(tmp_path: Path) -> None:
         max_message_mib=8,
         admin=Endpoint("127.0.0.1", 9000),
         allowed_hosts=("spanward",),
+        token_file=Path("t"),
         specs=(Path("a"), Path("b")),
+        watch=True,
         limits=Limits(settle=0.5, idle_timeout=300.0, retain=172800.0, max_open=7, max_facts=9),
         spans=SpanEmitter("http://127.0.0.1:4319", "http/protobuf", ("fail",)),
         jsonl="-",
@@ -72,7 +74,7 @@ def test_what_is_printed_can_be_loaded(tmp_path: Path) -> None:
     printed = yaml.safe_dump(as_yaml_object(config))
     again, told = loaded(tmp_path, printed)
     assert (again, told) == (config, "")
-    assert as_yaml_object(Config())["specs"] == {"paths": ["specs"]}
+    assert as_yaml_object(Config())["specs"] == {"paths": ["specs"], "watch": False}
 
 
 @pytest.mark.parametrize(
@@ -93,6 +95,8 @@ def test_what_is_printed_can_be_loaded(tmp_path: Path) -> None:
         ("emitters: {spans: {results: [good]}}", "results cannot be 'good'"),
         ("emitters: {spans: {protocol: grpc}}", "spans needs the key 'endpoint'"),
         ("receivers: {otlp_grpc: {max_message_mib: 4096}}", "max_message_mib must be at most 2047"),
+        ("specs: {watch: often}", "watch must be true or false, not the text 'often'"),
+        ("specs: {watch: [1]}", "watch must be true or false, not a list"),
         ("specs: {paths: []}", "paths must be a text or a list of texts"),
         ("store: {kind: postgres}", "kind cannot be 'postgres'"),
         ("store: {path: 5}", "path must be a text, not the number 5"),
@@ -118,11 +122,9 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
     assert [f"spanward.yaml:{line}:" in problems for line in (1, 2, 3)] == [True] * 3
 
 
-@pytest.mark.parametrize(
-    "text", ["receivers: {otlp_http: {endpoint: '127.0.0.1:4318'}}", "specs: {watch: true}"]
-)
-def test_what_does_nothing_yet_is_a_warning(tmp_path: Path, text: str) -> None:
+def test_what_does_nothing_yet_is_a_warning(tmp_path: Path) -> None:
     """It harms nobody, but nobody should rely on it."""
+    text = "receivers: {otlp_http: {endpoint: '127.0.0.1:4318'}}"
     config, problems = loaded(tmp_path, text)
     assert "warning" in problems
     assert "error" not in problems

@@ -175,6 +175,14 @@ def _path(node: Node, what: str, problems: Problems) -> Path | None:
     return None if text is None else Path(text)
 
 
+def _flag(node: Node, what: str, problems: Problems) -> bool | None:
+    text = node.text.lower() if isinstance(node, Scalar) else ""
+    if text in ("true", "false"):  # an environment variable gives a text
+        return text == "true"
+    problems.error(node.place, f"{what} must be true or false, not {expect.kind_of(node)}")
+    return None
+
+
 def _kind(node: Node, what: str, problems: Problems) -> str | None:
     found = _choices(STORES)(node, what, problems)
     return found[0] if found else None
@@ -200,7 +208,7 @@ _SCHEMA: Final[dict[str, Any]] = {
     },
     "specs": {
         "paths": _Rule(_paths, "specs"),
-        "watch": _later("does nothing in this version: restart to load specs", matters=False),
+        "watch": _Rule(_flag, "watch"),
     },
     "sessions": {
         "idle_timeout": _Rule(_duration, "idle_timeout"),
@@ -222,6 +230,7 @@ _SCHEMA: Final[dict[str, Any]] = {
     "admin": {
         "endpoint": _Rule(_endpoint, "admin"),
         "allowed_hosts": _Rule(expect.texts, "allowed_hosts"),
+        "token_file": _Rule(_path, "token_file"),
     },
     "queue": {
         "max_requests": _Rule(_positive, "max_requests"),

@@ -47,7 +47,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     max_message_mib: int = 64
     admin: Endpoint = Endpoint("127.0.0.1", 9464)
     allowed_hosts: tuple[str, ...] = ()
+    token_file: Path | None = None
     specs: tuple[Path, ...] = ()
+    watch: bool = False
     limits: Limits = Limits()
     store: Path | None = Path("spanward.db")
     spans: SpanEmitter | None = None
@@ -80,7 +82,10 @@ def as_yaml_object(config: Config) -> dict[str, Any]:
                 "max_message_mib": config.max_message_mib,
             }
         },
-        "specs": {"paths": [str(path) for path in config.specs or (DEFAULT_SPECS,)]},
+        "specs": {
+            "paths": [str(path) for path in config.specs or (DEFAULT_SPECS,)],
+            "watch": config.watch,
+        },
         "sessions": {
             "idle_timeout": _as_duration(limits.idle_timeout),
             "settle": _as_duration(limits.settle),
@@ -92,10 +97,15 @@ def as_yaml_object(config: Config) -> dict[str, Any]:
         if config.store is None
         else {"kind": SQLITE, "path": str(config.store)},
         "emitters": {name: value for name, value in emitters.items() if value is not None},
-        "admin": {"endpoint": str(config.admin), "allowed_hosts": list(config.allowed_hosts)},
+        "admin": _admin(config),
         "queue": {"max_requests": config.max_requests, "max_mib": config.max_queue_mib},
         "drain_timeout": _as_duration(config.drain_timeout),
     }
+
+
+def _admin(config: Config) -> dict[str, Any]:
+    admin = {"endpoint": str(config.admin), "allowed_hosts": list(config.allowed_hosts)}
+    return admin if config.token_file is None else {**admin, "token_file": str(config.token_file)}
 
 
 def _as_duration(seconds: float) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from copy import copy
 
 
 class Counters:
     """What an engine has seen since it was made; every figure only grows.
 
-    ``items`` is by kind, ``sessions_closed`` by reason (``ended idle evicted merged``);
+    ``items`` is by kind, ``sessions_closed`` by reason (``ended idle evicted merged shutdown``);
     ``matches`` (items that concern a spec) and ``violations`` are by the number of the spec.
     ``facts_dropped`` counts those for which a session had no room, ``errors`` the records that
     could not be judged.
@@ -26,3 +27,10 @@ class Counters:
         self.matches = [0] * specs
         self.violations = [0] * specs
         self.errors = 0
+
+    def for_specs(self, specs: int) -> Counters:
+        """The same figures, for an engine that goes on with other specs; theirs begin at 0."""
+        counters = copy(self)
+        counters.matches = [0] * specs
+        counters.violations = [0] * specs
+        return counters
