@@ -26,6 +26,7 @@ from spanward.admin.status import Status
 from spanward.admin.token import Token
 from spanward.config import DEFAULT_SPECS, Config, Endpoint
 from spanward.dialects import DIALECTS, Dialect
+from spanward.emitters.alertmanager import AlertmanagerPush
 from spanward.emitters.jsonl import JsonLines
 from spanward.emitters.outlet import Emitter, Outlet
 from spanward.emitters.spans import VerdictSpans, exporter
@@ -166,6 +167,9 @@ def _emitters(config: Config) -> list[Emitter]:
         to = exporter(config.spans.endpoint, config.spans.protocol)
         results = frozenset(config.spans.results)
         emitters.append(VerdictSpans(to, results, spanward.__version__))
+    if config.alertmanager is not None:
+        push = config.alertmanager
+        emitters.append(AlertmanagerPush(push.url, push.resolve_after, time.time))
     if config.jsonl == "-":
         emitters.append(JsonLines(sys.stdout.buffer, keep_open=True))
     elif config.jsonl is not None:

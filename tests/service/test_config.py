@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from spanward.config import Config, Endpoint, SpanEmitter, as_yaml_object, load_config
+from spanward.config import (
+    AlertmanagerEmitter,
+    Config,
+    Endpoint,
+    SpanEmitter,
+    as_yaml_object,
+    load_config,
+)
 from spanward.engine.limits import Limits
 from spanward.errors import Problems, render_all
 
@@ -20,6 +27,7 @@ store: {kind: memory}
 emitters:
   spans: {endpoint: "http://127.0.0.1:4319", protocol: http/protobuf, results: [fail]}
   jsonl: {path: "-"}
+  alertmanager: {url: "http://127.0.0.1:9093", resolve_after: 30m}
 admin: {endpoint: "${HOST:-127.0.0.1}:9000", allowed_hosts: [spanward], token_file: t}
 queue: {max_requests: "${REQUESTS}", max_mib: 3}
 drain_timeout: 1.5s
@@ -50,6 +58,7 @@ def test_every_key_has_its_place(tmp_path: Path) -> None:
         limits=Limits(settle=0.5, idle_timeout=300.0, retain=172800.0, max_open=7, max_facts=9),
         spans=SpanEmitter("http://127.0.0.1:4319", "http/protobuf", ("fail",)),
         jsonl="-",
+        alertmanager=AlertmanagerEmitter("http://127.0.0.1:9093", 1800.0),
         store=None,
         max_requests=12,
         max_queue_mib=3,
@@ -102,7 +111,8 @@ def test_what_is_printed_can_be_loaded(tmp_path: Path) -> None:
         ("store: {path: 5}", "path must be a text, not the number 5"),
         ("receivers: {otlp_grpc: {tls: {cert_file: x}}}", "error: tls is not in this version"),
         ("receivers: {otlp_grpc: {bearer_token_file: x}}", "bearer_token_file is not in this"),
-        ("emitters: {alertmanager: {url: x}}", "error: alertmanager is not in this version"),
+        ("emitters: {alertmanager: {url: x}}", "url must be a URL, not 'x'"),
+        ("emitters: {alertmanager: {resolve_after: 1h}}", "alertmanager needs the key 'url'"),
         ("admin: {endpoint: '${NOWHERE}:1'}", "the environment variable NOWHERE is not set"),
         ("a: [", "error"),
     ],

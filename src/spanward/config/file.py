@@ -17,7 +17,16 @@ import msgspec
 
 from spanward import expect
 from spanward.config.environment import expanded
-from spanward.config.values import MEMORY, SECONDS, SQLITE, STORES, Config, Endpoint, SpanEmitter
+from spanward.config.values import (
+    MEMORY,
+    SECONDS,
+    SQLITE,
+    STORES,
+    AlertmanagerEmitter,
+    Config,
+    Endpoint,
+    SpanEmitter,
+)
 from spanward.emitters.spans import PROTOCOLS
 from spanward.engine.limits import Limits
 from spanward.errors import Problems
@@ -31,6 +40,9 @@ _ENDPOINT: Final = re.compile(r"(?:\[([^\]]+)\]|([^:\[\]]+)):(\d{1,5})")
 _MOST_PORT: Final = 65535
 _MOST_MESSAGE_MIB: Final = 2047
 """gRPC knows lengths of 31 bits."""
+
+_EMITTERS: Final = {"spans": SpanEmitter, "alertmanager": AlertmanagerEmitter}
+_REQUIRED: Final = {"spans": "endpoint", "alertmanager": "url"}
 
 Read = Callable[[Node, str, Problems], Any]
 
@@ -57,13 +69,11 @@ def load_config(
     if found.pop("store_kind", SQLITE) == MEMORY:
         found["store"] = None
     limits = {key: found.pop(key) for key in Limits.__struct_fields__ if key in found}
-    spans = {
-        key.removeprefix("spans."): found.pop(key)
-        for key in list(found)
-        if key.startswith("spans.")
-    }
-    if spans:
-        found["spans"] = SpanEmitter(**spans)
+    for name, kind in _EMITTERS.items():
+        prefix = f"{name}."
+        given = {key.removeprefix(prefix): found.pop(key) for key in list(found) if prefix in key}
+        if given:
+            found[name] = kind(**given)
     return Config(limits=Limits(**limits), **found)
 
 
@@ -76,8 +86,9 @@ def _walk(
         if isinstance(rule, dict):
             inner = expect.mapping(entry.value, entry.key, problems)
             if inner is not None:
-                if entry.key == "spans":  # there is no default for where verdicts go
-                    expect.required(inner, "endpoint", entry.key, entry.place, problems)
+                if entry.key in _REQUIRED:  # there is no default for where verdicts go
+                    needed = _REQUIRED[entry.key]
+                    expect.required(inner, needed, entry.key, entry.place, problems)
                 _walk(inner, rule, entry.key, found, problems)
         elif rule is not None:
             _apply(entry, rule, found, problems)
@@ -225,7 +236,10 @@ _SCHEMA: Final[dict[str, Any]] = {
             "results": _Rule(_choices(tuple(map(str, Result))), "spans.results"),
         },
         "jsonl": {"path": _Rule(expect.text, "jsonl")},
-        "alertmanager": _later(_NOT_YET, "alert on /metrics instead", matters=True),
+        "alertmanager": {
+            "url": _Rule(_url, "alertmanager.url"),
+            "resolve_after": _Rule(_duration, "alertmanager.resolve_after"),
+        },
     },
     "admin": {
         "endpoint": _Rule(_endpoint, "admin"),

@@ -40,6 +40,13 @@ class SpanEmitter(msgspec.Struct, frozen=True):
     results: tuple[str, ...] = ("fail", "unknown", "pass")
 
 
+class AlertmanagerEmitter(msgspec.Struct, frozen=True):
+    """Which Alertmanager failures are pushed to, and after how many seconds they end there."""
+
+    url: str
+    resolve_after: float = 3600.0
+
+
 class Config(msgspec.Struct, frozen=True, kw_only=True):
     """The whole configuration, with defaults. Times are seconds; ``store`` None is memory."""
 
@@ -54,6 +61,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     store: Path | None = Path("spanward.db")
     spans: SpanEmitter | None = None
     jsonl: str | None = None
+    alertmanager: AlertmanagerEmitter | None = None
     max_requests: int = 1000
     max_queue_mib: int = 256
     drain_timeout: float = 10.0
@@ -74,6 +82,7 @@ def as_yaml_object(config: Config) -> dict[str, Any]:
     emitters = {
         "spans": spans,
         "jsonl": None if config.jsonl is None else {"path": config.jsonl},
+        "alertmanager": None if config.alertmanager is None else _alertmanager(config.alertmanager),
     }
     return {
         "receivers": {
@@ -106,6 +115,10 @@ def as_yaml_object(config: Config) -> dict[str, Any]:
 def _admin(config: Config) -> dict[str, Any]:
     admin = {"endpoint": str(config.admin), "allowed_hosts": list(config.allowed_hosts)}
     return admin if config.token_file is None else {**admin, "token_file": str(config.token_file)}
+
+
+def _alertmanager(emitter: AlertmanagerEmitter) -> dict[str, str]:
+    return {"url": emitter.url, "resolve_after": _as_duration(emitter.resolve_after)}
 
 
 def _as_duration(seconds: float) -> str:
