@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 BENCH ?=
 KILLS ?= 300
 
-.PHONY: help demo test lint torture bench clean
+.PHONY: help demo test lint torture alarm bench clean
 .SILENT:
 
 help: ## what there is to run
@@ -35,6 +35,9 @@ lint: $(READY) ## style, types and who may import whom
 
 torture: $(READY) ## kill the service a few hundred times and see that nothing is lost (KILLS=300)
 	$(BIN)/python -m tests.stores.torture $(KILLS)
+
+alarm: $(READY) ## from a violation to an alert, with the real Prometheus and Alertmanager
+	$(BIN)/pytest --quiet -m external -rsP tests/alarm
 
 bench: $(READY) ## spans a second and core, costs by stage, memory a session (BENCH=--quick for a taste)
 	$(BIN)/python bench/run.py $(BENCH)
