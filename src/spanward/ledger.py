@@ -113,7 +113,9 @@ class Ledger:
             self._forget_unsaved()
             return True
         counts = self._changed_counts(engine)
-        some = engine.has_changes or self._unsaved or self._sent or counts
+        # What was loaded when is known from the numbering: it is saved though nothing came yet.
+        renumbered = engine.numbering is not self._store.vault.numbering
+        some = engine.has_changes or self._unsaved or self._sent or counts or renumbered
         if not some and now - self._saved_clock < _CLOCK_EVERY:
             return True
         if not self._commit(self._saving(engine, counts, now)):

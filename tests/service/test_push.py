@@ -107,6 +107,15 @@ def test_a_failure_is_an_alert_of_its_session() -> None:
     }
 
 
+def test_no_alert_ends_before_it_began() -> None:
+    """Alertmanager would refuse it, and all that wait behind it, when a clock was set back."""
+    (alert,) = posted(announced(), wall=1.0)
+    assert (alert["startsAt"], alert["endsAt"]) == (
+        "2023-11-14T22:13:20.000000Z",
+        "2023-11-14T23:13:20.000000Z",
+    )
+
+
 def test_a_revision_ends_the_same_alert() -> None:
     """Whatever it is now; its labels are those it began with."""
     (begins,) = posted(announced())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -398,3 +399,22 @@ def test_faults_of_a_reload_go_to_the_asker_and_are_counted() -> None:
     gone = exchange.ask(())
     assert gone.cancel()
     exchange.close()
+
+
+def test_a_spec_that_was_away_for_a_moment_knows_that_it_was(tmp_path: Path) -> None:
+    """Though nothing was saved meanwhile but that: what came then may have been anything."""
+    config = msgspec.structs.replace(HERE, store=tmp_path / "s.db", jsonl=str(tmp_path / "out"))
+    both = f"{NEVER_RM}---\n{NEVER_LS}"
+
+    async def story() -> None:
+        async with service(both, config) as running:
+            await apart(export, running.grpc_port, request(call("cat")))
+        async with service(NEVER_RM, config):
+            pass
+        async with service(both, config, drain=True):
+            pass
+
+    asyncio.run(story())
+    lines = map(json.loads, (tmp_path / "out").read_text("utf-8").splitlines())
+    told = {(one["spec"], one["result"]) for one in lines}
+    assert told == {("never-rm", "pass"), ("never-ls", "unknown")}

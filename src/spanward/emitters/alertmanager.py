@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from http.client import HTTPException
 from typing import Any, Final
 from urllib.error import HTTPError
@@ -24,6 +23,8 @@ NAME: Final = "SpanwardViolation"
 """The name of all alerts that are pushed."""
 _PATH: Final = "/api/v2/alerts"
 _TIMEOUT: Final = 10.0
+_SECOND: Final = 1_000_000_000
+"""In nanoseconds."""
 _NO_LABEL: Final = re.compile(r"[^a-zA-Z0-9_]")
 
 
@@ -31,7 +32,8 @@ class AlertmanagerPush:
     """Posts to the Alertmanager at ``url``, through no proxy.
 
     An alert ends when its result is revised to another, or ``resolve_after`` seconds after it was
-    sent (not: made), so that one that was held up is still told. ``wall`` gives Unix seconds.
+    sent (not: made), so that one that was held up is still told. ``wall`` gives Unix seconds; it
+    may have been set back since: no alert ends before it began.
     (Alertmanager's API v2, ``POST /alerts``.)
     """
 
@@ -64,11 +66,14 @@ class AlertmanagerPush:
 
     def _alert(self, announcement: Announcement, at_ns: int) -> dict[str, Any]:
         fails = announcement.verdict.result is Result.FAIL
-        ends = _rfc3339(self._wall() + self._resolve_after) if fails else rfc3339(at_ns)
+        ends_ns = at_ns
+        if fails:
+            now_ns = max(int(self._wall() * _SECOND), at_ns)
+            ends_ns = now_ns + int(self._resolve_after * _SECOND)
         alert = {
             "labels": _labels(announcement),
             "annotations": _annotations(announcement),
-            "endsAt": ends,
+            "endsAt": rfc3339(ends_ns),
         }
         return {**alert, "startsAt": rfc3339(at_ns)} if fails else alert
 
@@ -111,7 +116,3 @@ def _annotations(announcement: Announcement) -> dict[str, str]:
         "span_id": step and step.span_id,
     }
     return {name: value for name, value in told.items() if value}
-
-
-def _rfc3339(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
