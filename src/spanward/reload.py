@@ -27,6 +27,7 @@ from spanward.worker import Worker
 
 log = logging.getLogger(__name__)
 
+_STAY: Final = "those of before are judged"
 _MOST_READINGS: Final = 5
 """Readings of files that change while they are read."""
 
@@ -102,8 +103,12 @@ class Reloader:
     async def _reload(self, found: Reading) -> Outcome:
         self._tried = self._seen = found.digest
         problems = Problems()
-        specs = await asyncio.to_thread(compiled, found, problems)
-        good, words = await self._take(specs, problems)
+        try:
+            specs = await asyncio.to_thread(compiled, found, problems)
+            good, words = await self._take(specs, problems)
+        except Exception:
+            log.exception("specs could not be loaded, which is a defect of the service")
+            good, words = False, f"specs not reloaded: a defect; {_STAY}"
         self.figures.note(good=good, at=self._wall())
         outcome = Outcome(good, words, render_all(problems.found))
         (log.info if good else log.error)("%s", words, extra={"shown": outcome.shown})
@@ -112,7 +117,7 @@ class Reloader:
     async def _take(self, specs: tuple[Spec, ...], problems: Problems) -> tuple[bool, str]:
         if problems.errors:
             number = _counted(len(problems.errors), "mistake")
-            return False, f"specs not reloaded: {number}; those of before are judged"
+            return False, f"specs not reloaded: {number}; {_STAY}"
         number = _counted(len(specs), "spec")
         if bundle_digest(specs) == self._worker.published.sha256:
             return True, f"specs reloaded: {number}, nothing changed"
@@ -120,7 +125,7 @@ class Reloader:
             await asyncio.wrap_future(self._worker.reload(specs))
         except OSError as error:
             self._tried = b""
-            return False, f"specs not reloaded: {error}; those of before are judged"
+            return False, f"specs not reloaded: {error}; {_STAY}"
         return True, f"specs reloaded: {number}"
 
 

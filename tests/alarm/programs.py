@@ -133,10 +133,10 @@ class Prometheus:
 class Chain:
     """Everything between a violation and whoever is told of it."""
 
-    def __init__(self, folder: Path, stack: ExitStack) -> None:
+    def __init__(self, folder: Path, stack: ExitStack, port: int) -> None:
         self._folder, self._stack = folder, stack
         self.receiver: Receiver = stack.enter_context(receiver())
-        self.alertmanager = free_port()
+        self.alertmanager = port
         self._start_alertmanager()
 
     def told(self, name: str, status: str) -> list[dict[str, Any]]:
@@ -189,10 +189,10 @@ class Chain:
 
 
 @contextmanager
-def chain(folder: Path) -> Iterator[Chain]:
-    """Alertmanager and the receiver of its webhooks, for a while."""
+def chain(folder: Path, port: int | None = None) -> Iterator[Chain]:
+    """Alertmanager, on any port or a given one, and the receiver of its webhooks, for a while."""
     with ExitStack() as stack:
-        yield Chain(folder, stack)
+        yield Chain(folder, stack, port or free_port())
 
 
 def _moved(config: str, ports: dict[int, int]) -> str:

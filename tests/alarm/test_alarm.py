@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.alarm.programs import Chain, Spanward, chain, program, until
+from tests.alarm.programs import Chain, Spanward, chain, free_port, program, until
 from tests.service.world import NEVER_RM, TESTS_FIRST, call, export, figures, request
 
 pytestmark = pytest.mark.external
@@ -128,6 +128,24 @@ def test_a_push_is_there_at_once_and_ends_with_a_revision(alerting: Chain, folde
         print(f"; revision to resolved {time.monotonic() - mended:.1f} s")
         assert ended["labels"] == order["labels"]
         assert _of_spec(alerting, "never-rm", "resolved") is None
+    finally:
+        spanward.end()
+
+
+def test_a_push_waits_for_alertmanager_and_outlives_a_kill(folder: Path) -> None:
+    """Nobody listens, then the service is killed: the alert is in the store, and goes out."""
+    port = free_port()
+    spanward = Spanward(folder, f"emitters: {{alertmanager: {{url: 'http://127.0.0.1:{port}'}}}}\n")
+    spanward.begin()
+    try:
+        violate(spanward)
+        spanward.end(signal.SIGKILL)
+        with chain(folder, port) as alerting:
+            started = time.monotonic()
+            spanward.begin()
+            (alert,) = until(lambda: alerting.told(PUSHED, "firing"))
+            print(f"\npush across a SIGKILL: restart to webhook {_since(started)}")
+            assert alert["labels"]["session"] == "s1"
     finally:
         spanward.end()
 

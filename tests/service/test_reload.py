@@ -13,11 +13,15 @@ import msgspec
 import pytest
 
 from spanward.config import Config, Endpoint
+from spanward.dialects import DIALECTS
+from spanward.engine.engine import Engine
+from spanward.engine.limits import Limits
 from spanward.exchange import Exchange
 from spanward.reload import Outcome, Reloader, Watch, read
 from spanward.stores import Store
 from spanward.stores.memory import MemoryStore
 from spanward.stores.sqlite import SqliteStore
+from spanward.worker import Worker
 from tests.service.test_worker import FullDisk, Working, answer_to
 from tests.service.world import (
     HERE,
@@ -355,6 +359,35 @@ def test_a_store_that_fails_is_asked_again(folder: Folder, tmp_path: Path) -> No
         assert working.worker.tally.failures == 0
 
     watching(work, folder, store)
+
+
+def test_a_defect_is_told_as_a_failure(folder: Folder) -> None:
+    """The worker could not go on with these specs: the metric says so, and nothing ends."""
+
+    class Broken(Worker):
+        def _make_engine(self, *what: Any, goes_on: bool = False, **more: Any) -> Engine:
+            if goes_on:
+                raise ValueError("a defect")
+            return super()._make_engine(*what, **more)
+
+    async def story() -> None:
+        store = MemoryStore()
+        worker = Broken(specs_of(NEVER_RM), Limits(), DIALECTS.values(), store)
+        worker.start()
+        reloader = Reloader([folder.specs], worker, lambda: 7.0, b"")
+        assert answer_to(worker, request(call("cat"))).reason == ""
+        folder.write(one=NEVER_LS)
+        told = await reloader.reload()
+        assert (told.good, told.words[:28]) == (False, "specs not reloaded: a defect")
+        assert reloader.figures.results["failure"] == 1
+        assert worker.tally.failures == 1
+        assert answer_to(worker, request(call("rm", 2))).reason == ""
+        assert worker.counters.violations == [1]
+        assert store.session("s1") is None
+        assert worker.stop(drain=False, timeout=10)
+        worker.close()
+
+    asyncio.run(story())
 
 
 def test_a_watch_reloads_when_it_is_asked_and_when_the_time_comes(folder: Folder) -> None:
