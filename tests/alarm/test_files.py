@@ -115,3 +115,18 @@ def test_links_between_dashboards_lead_to_them() -> None:
     assert len(set(ids)) == len(ids)
     linked = {name for file in DASHBOARDS for name in re.findall(r"/d/([\w-]+)", file.read_text())}
     assert linked == set(ids)
+
+
+def test_provisioning_names_what_the_dashboards_use() -> None:
+    """A Prometheus as the source of data, and one place for dashboards, of Grafana's first form."""
+    folder = DEPLOY / "grafana" / "provisioning"
+    sources = yaml.safe_load((folder / "datasources" / "prometheus.yml").read_text("utf-8"))
+    (source,) = sources["datasources"]
+    assert (sources["apiVersion"], source["type"], source["access"]) == (1, "prometheus", "proxy")
+    providers = yaml.safe_load((folder / "dashboards" / "spanward.yml").read_text("utf-8"))
+    (provider,) = providers["providers"]
+    assert (providers["apiVersion"], provider["type"]) == (1, "file")
+    assert provider["options"]["path"].startswith("/")
+    scrape = yaml.safe_load((DEPLOY / "prometheus" / "prometheus.yml").read_text("utf-8"))
+    (job,) = scrape["scrape_configs"]
+    assert source["jsonData"]["timeInterval"] == job["scrape_interval"]
