@@ -380,8 +380,8 @@ def test_a_defect_is_told_as_a_failure(folder: Folder) -> None:
         told = await reloader.reload()
         assert (told.good, told.words[:28]) == (False, "specs not reloaded: a defect")
         assert reloader.figures.results["failure"] == 1
-        assert worker.tally.failures == 1
         assert answer_to(worker, request(call("rm", 2))).reason == ""
+        assert worker.tally.failures == 1
         assert worker.counters.violations == [1]
         assert store.session("s1") is None
         assert worker.stop(drain=False, timeout=10)
