@@ -7,7 +7,7 @@ BENCH ?=
 KILLS ?= 300
 SECONDS ?= 600
 
-.PHONY: help demo test lint torture attack fuzz bench clean
+.PHONY: help demo test lint torture attack fuzz alarm bench clean
 .SILENT:
 
 help: ## what there is to run
@@ -44,6 +44,9 @@ fuzz: $(READY) ## coverage-guided fuzzing of the decoders (SECONDS=600 each; nee
 	$(BIN)/pip install --quiet atheris
 	$(BIN)/python -m tests.fuzz.fuzz wire -max_total_time=$(SECONDS) -max_len=4096
 	$(BIN)/python -m tests.fuzz.fuzz text -max_total_time=$(SECONDS) -max_len=4096
+
+alarm: $(READY) ## from a violation to an alert, with the real Prometheus and Alertmanager
+	$(BIN)/pytest --quiet -m external -rsP tests/alarm
 
 bench: $(READY) ## spans a second and core, costs by stage, memory a session (BENCH=--quick for a taste)
 	$(BIN)/python bench/run.py $(BENCH)

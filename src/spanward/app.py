@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -20,10 +21,12 @@ import msgspec
 
 import spanward
 from spanward.admin.metrics import ServiceMetrics
-from spanward.admin.server import AdminServer
+from spanward.admin.server import AdminServer, Pages
 from spanward.admin.status import Status
-from spanward.config import Config, Endpoint, Receiver
+from spanward.admin.token import Token
+from spanward.config import DEFAULT_SPECS, Config, Endpoint, Receiver
 from spanward.dialects import DIALECTS, Dialect
+from spanward.emitters.alertmanager import AlertmanagerPush
 from spanward.emitters.jsonl import JsonLines
 from spanward.emitters.outlet import Emitter, Outlet
 from spanward.emitters.spans import VerdictSpans, exporter
@@ -34,6 +37,7 @@ from spanward.receive.grpc import GrpcDoor
 from spanward.receive.http import HttpDoor
 from spanward.receive.senders import Gate, Tokens
 from spanward.receive.tls import Certificates
+from spanward.reload import Reloader, Watch
 from spanward.specs.spec import Spec
 from spanward.stores import Store
 from spanward.stores.memory import MemoryStore
@@ -43,6 +47,10 @@ from spanward.worker import Worker
 log = logging.getLogger(__name__)
 
 _MIB: Final = 1024 * 1024
+_OK, _MISTAKEN, _NOT_NOW = 200, 422, 503
+"""HTTP: reloaded; mistakes in the specs; the store cannot save just now."""
+_LOOK: Final = 2.0
+"""Seconds between looks at spec files that are watched."""
 _LEAST: Final = 0.5
 """Seconds that each step of a stop has in any case, however long the ones before took."""
 
@@ -55,12 +63,13 @@ class Door(Protocol):
 
 
 class Service(msgspec.Struct, frozen=True):
-    """A running service: where it can be reached, and its worker."""
+    """A running service: where it can be reached, its worker, and whom to ask for a reload."""
 
     grpc_port: int
     http_port: int
     admin_port: int
     worker: Worker
+    watch: Watch
 
 
 @asynccontextmanager
@@ -68,6 +77,7 @@ async def running(
     config: Config,
     specs: Sequence[Spec],
     *,
+    reading: bytes = b"",
     drain: bool = False,
     dialects: Iterable[Dialect] = tuple(DIALECTS.values()),
     more_emitters: Iterable[Emitter] = (),
@@ -75,26 +85,33 @@ async def running(
 ) -> AsyncIterator[Service]:
     """A service that runs for the time of the context, and stops in good order.
 
-    ``drain`` makes every open result final on the way out. Without ``store`` it is the one that
-    the configuration names. Raises ``OSError`` when an address
+    ``reading`` is the digest of the files that the specs are from. ``drain`` makes every open
+    result final on the way out. Without ``store`` it is the one that the configuration names.
+    Raises ``OSError`` when an address
     cannot be had or a file cannot be written; nothing runs then.
     """
     entrances = _entrance(config.grpc), _entrance(config.http)
+    token = None if config.token_file is None else Token(config.token_file)
     store = store or open_store(config)
     outlets = [Outlet(emitter) for emitter in (*_emitters(config), *more_emitters)]
     memory = _memory(config)
     worker = Worker(specs, config.limits, dialects, store, outlets, memory)
     doors = _doors(config, entrances, worker, memory)
     since = time.monotonic()
-    status = Status(specs, worker, lambda: time.monotonic() - since)
+    reloader = Reloader(config.specs or (DEFAULT_SPECS,), worker, time.time, reading)
+    watch = Watch(reloader, _LOOK if config.watch else None)
+    status = Status(worker, reloader.figures, lambda: time.monotonic() - since)
     admin = AdminServer(
         config.admin.host,
         config.admin.port,
         config.allowed_hosts,
-        ServiceMetrics(spanward.__version__, specs, worker, outlets, config.max_requests),
-        status.tell,
+        ServiceMetrics(
+            spanward.__version__, worker, reloader.figures, outlets, config.max_requests
+        ),
+        Pages(status.tell, partial(_reload, reloader), token, config.admin.is_loopback),
     )
     worker.start()
+    watching = asyncio.create_task(watch.run())
     try:
         _warn_of_exposure(config)
         admin_port = await admin.start()
@@ -105,11 +122,21 @@ async def running(
             "admin": str(Endpoint(config.admin.host, admin_port)),
         }
         admin.ready = True
-        yield Service(grpc_port, http_port, admin_port, worker)
+        yield Service(grpc_port, http_port, admin_port, worker, watch)
     finally:
         admin.ready = False
+        watching.cancel()
         await _stop(doors, worker, outlets, drain=drain, within=config.drain_timeout)
         await admin.stop()
+
+
+async def _reload(reloader: Reloader) -> tuple[int, str]:
+    """Reload for somebody who asks by HTTP: the status and the text of the answer."""
+    outcome = await reloader.reload()
+    text = f"{outcome.words}\n{outcome.shown}".rstrip()
+    if outcome.good:
+        return _OK, text
+    return _MISTAKEN if outcome.shown else _NOT_NOW, text
 
 
 async def _stop(
@@ -188,6 +215,9 @@ def _emitters(config: Config) -> list[Emitter]:
         to = exporter(config.spans.endpoint, config.spans.protocol)
         results = frozenset(config.spans.results)
         emitters.append(VerdictSpans(to, results, spanward.__version__))
+    if config.alertmanager is not None:
+        push = config.alertmanager
+        emitters.append(AlertmanagerPush(push.url, push.resolve_after, time.time))
     if config.jsonl == "-":
         emitters.append(JsonLines(sys.stdout.buffer, keep_open=True))
     elif config.jsonl is not None:

@@ -35,7 +35,7 @@ class Ledger:
 
     def __init__(
         self,
-        specs: Iterable[str],
+        specs: Sequence[str],
         store: Store,
         outlets: Sequence[Outlet],
         watch: Callable[[], float],
@@ -63,6 +63,27 @@ class Ledger:
             engine.counters.violations[number] = saved.violations
             self.verdicts.load(name, saved)
 
+    def hand_over(self, engine: Engine, now: float) -> bool:
+        """Save all that an engine needs that is to take the place of this one; whether it is."""
+        engine.note_all()
+        counts = {
+            name: self.verdicts.save(name, matches, violations)
+            for name, matches, violations in self._figures(engine)
+        }
+        if not self._commit(self._saving(engine, counts, now)):
+            return False
+        self._note_saved(engine, counts, now)
+        return True
+
+    def turn_to(self, engine: Engine, specs: Sequence[str]) -> None:
+        """Go on with an engine that took the place of another, and judges other specs.
+
+        Figures are of specs by name: those of a name that stays go on.
+        """
+        self.verdicts = VerdictTally(specs, self.verdicts)
+        self._specs = tuple(specs)
+        self.restore(engine)
+
     def settle(
         self,
         engine: Engine,
@@ -87,20 +108,19 @@ class Ledger:
     def save(self, engine: Engine, now: float) -> bool:
         """Save everything that was not saved yet; whether it is. It stays to be saved if not."""
         self._sent += self._outbox.done()
-        if self._store.vault is None:
+        if not self._store.vault.keeps:
             engine.saved(now)
             self._forget_unsaved()
             return True
         counts = self._changed_counts(engine)
-        some = engine.has_changes or self._unsaved or self._sent or counts
+        # What was loaded when is known from the numbering: it is saved though nothing came yet.
+        renumbered = engine.numbering is not self._store.vault.numbering
+        some = engine.has_changes or self._unsaved or self._sent or counts or renumbered
         if not some and now - self._saved_clock < _CLOCK_EVERY:
             return True
         if not self._commit(self._saving(engine, counts, now)):
             return False
-        engine.saved(now)
-        self._saved_counts |= counts
-        self._saved_clock = now
-        self._forget_unsaved()
+        self._note_saved(engine, counts, now)
         return True
 
     def close(self, engine: Engine | None, now: float) -> None:
@@ -108,7 +128,7 @@ class Ledger:
         try:
             if engine is not None:
                 self.save(engine, now)
-            elif self._store.vault is not None:
+            elif self._store.vault.keeps:
                 sent = self._sent + self._outbox.done()
                 self._commit(Saving(now, self._store.vault.numbering, NO_CHANGES, {}, [], sent))
         finally:
@@ -138,13 +158,23 @@ class Ledger:
 
     def _changed_counts(self, engine: Engine) -> dict[str, SavedCounts]:
         """The figures of the specs that an item concerned, or of which something was told."""
-        counters, known = engine.counters, self._saved_counts
-        figures = zip(self._specs, counters.matches, counters.violations, strict=True)
+        known = self._saved_counts
         return {
             name: self.verdicts.save(name, matches, violations)
-            for name, matches, violations in figures
+            for name, matches, violations in self._figures(engine)
             if name in self._told or name not in known or known[name].matches != matches
         }
+
+    def _figures(self, engine: Engine) -> Iterable[tuple[str, int, int]]:
+        """The matches and violations of each spec."""
+        counters = engine.counters
+        return zip(self._specs, counters.matches, counters.violations, strict=True)
+
+    def _note_saved(self, engine: Engine, counts: dict[str, SavedCounts], now: float) -> None:
+        engine.saved(now)
+        self._saved_counts |= counts
+        self._saved_clock = now
+        self._forget_unsaved()
 
     def _forget_unsaved(self) -> None:
         self._unsaved.clear()

@@ -15,18 +15,22 @@ if TYPE_CHECKING:
 class Vault(Protocol):
     """What was saved. Everything asked for is as of the last ``Changes`` that were saved.
 
-    ``keeps`` is false for a vault in which nothing is ever saved: then nothing is given up for
-    it. A session comes with its packed facts. ``quiet`` gives the names of open sessions of which
-    nothing came since a time, of open ones that said that they ended and nothing came since
-    another, and of ended ones since a third; ``quietest`` gives (name, ended, seen) of those of an
-    owner that go first when there are too many, ended ones before open ones. ``owners`` counts the
-    sessions of each owner that has a name. ``urgent`` are the names of sessions that wait for
-    something, ``reports`` all that may be amended. ``counts`` are sessions in all, open sessions,
-    and their open units. Whatever cannot be read raises ``OSError``.
+    ``keeps`` is false for a vault in which nothing stays: then nothing is given up for it, what
+    it has is wanted back at once (``urgent`` names all of it), and is given once. ``outlives``: it
+    may be asked by engines with other specs one day. A session comes with its packed facts.
+    ``quiet`` gives the names of open sessions of which nothing came since a time, of open ones
+    that said that they ended and nothing came since another, and of ended ones since a third;
+    ``quietest`` gives (name, ended, seen) of those of an owner that go first when there are too
+    many, ended ones before open ones. ``owners`` counts the sessions of each owner that has a name.
+    ``urgent`` are the names of sessions that wait for something, ``reports`` all that may be
+    amended. ``counts`` are sessions in all, open sessions, and their open units. Whatever cannot
+    be read raises ``OSError``.
     """
 
     @property
     def keeps(self) -> bool: ...
+    @property
+    def outlives(self) -> bool: ...
     @property
     def numbering(self) -> Numbering: ...
 
@@ -46,6 +50,7 @@ class Nothing:
     """The vault of an engine that lives in memory alone."""
 
     keeps = False
+    outlives = False
     numbering = FIRST
 
     def session(self, name: str) -> None:

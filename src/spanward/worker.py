@@ -14,7 +14,9 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
 from functools import partial
+from math import inf
 from typing import Final, TypeVar
 
 import msgspec
@@ -27,15 +29,16 @@ from spanward.engine.counters import Counters
 from spanward.engine.engine import Engine
 from spanward.engine.limits import Limits
 from spanward.errors import visible
+from spanward.exchange import Exchange
 from spanward.ledger import Ledger
 from spanward.memory import MemoryLimits
 from spanward.otlp import Malformed, TooMuch, Unreadable
 from spanward.otlp.wire import WireReader
+from spanward.published import Published
 from spanward.request import Answer, Request, Tally
 from spanward.specs.asking import asked_by
 from spanward.specs.spec import Spec
-from spanward.stores import Store
-from spanward.vault import NOTHING
+from spanward.stores import Store, StoreError
 from spanward.verdict import Announcement, Cause
 
 log = logging.getLogger(__name__)
@@ -77,24 +80,23 @@ class Worker:
     ) -> None:
         self.tally = Tally()
         self.gauges = Gauges()
-        self._specs = tuple(specs)
         self._limits = limits
         self._memory = memory or MemoryLimits()
         self._store = store
         self._start = store.clock - time.monotonic()
+        self._lost_until = self._now() + limits.idle_timeout if store.lost else -inf
         self._ledger = Ledger([spec.name for spec in specs], store, outlets, time.perf_counter)
-        self._engine = Engine(specs, limits, store.vault or NOTHING, self._now(), lost=store.lost)
+        self._engine = self._make_engine(tuple(specs))
         self._ledger.restore(self._engine)
         self._sound = True
-        self._reader = Reader(dialects, asked_by(specs))
-        self._wire = WireReader(self._reader.wanted)
+        self._dialects = tuple(dialects)
+        self._exchange = Exchange()
         self._waiting: deque[Request] = deque()
         self._changed = threading.Condition()
         self._stopping = False
         self._drain = False
         self._next_snapshot = 0.0
-        self._names = [spec.name for spec in specs]
-        self._violations = list(self.counters.violations)
+        self._judge_by(tuple(specs))
         self._thread = threading.Thread(target=self._run, name="spanward-worker", daemon=True)
 
     @property
@@ -132,6 +134,17 @@ class Worker:
             self._waiting.append(request)
             self._changed.notify()
 
+    def reload(self, specs: Sequence[Spec]) -> Future[None]:
+        """Have other specs judged from the next group on; what is open goes on.
+
+        May be called from any thread. The future raises ``OSError`` when the store cannot save or
+        read just now, or the worker stops: the specs are those of before then.
+        """
+        asked = self._exchange.ask(specs)
+        with self._changed:
+            self._changed.notify()
+        return asked
+
     def stop(self, *, drain: bool, timeout: float) -> bool:
         """Finish what waits and end the thread; ``drain`` makes every open result final first.
 
@@ -152,8 +165,46 @@ class Worker:
     def _run(self) -> None:
         while (group := self._take_group()) is not None:
             self._work(group)
+        self._exchange.close()
         if self._drain:
             self._finish_all()
+
+    def _make_engine(
+        self, specs: tuple[Spec, ...], counters: Counters | None = None, *, goes_on: bool = False
+    ) -> Engine:
+        """An engine over what was saved. Raises ``OSError`` when it cannot be read."""
+        return Engine(
+            specs,
+            self._limits,
+            self._store.vault,
+            self._now(),
+            lost_until=self._lost_until,
+            counters=counters,
+            goes_on=goes_on,
+        )
+
+    def _judge_by(self, specs: tuple[Spec, ...]) -> None:
+        """Read what these specs ask for, and publish what the engine counts of them."""
+        self._reader = Reader(self._dialects, asked_by(specs))
+        self._wire = WireReader(self._reader.wanted)
+        self._violations = list(self.counters.violations)
+        self.published = Published.of(specs, self.counters, self.verdicts)
+
+    def _turn_to(self, specs: tuple[Spec, ...]) -> None:
+        """Put an engine with other specs in the place of the one that there is.
+
+        Raises ``OSError``, and leaves everything as it is, when the store cannot save or read.
+        """
+        if not self._sound or not self._ledger.hand_over(self._engine, self._now()):
+            raise StoreError("the store cannot save or read just now")
+        try:
+            counters = self.counters.for_specs(len(specs))
+            engine = self._make_engine(specs, counters, goes_on=True)
+        finally:
+            self._store.taken()
+        self._engine = engine
+        self._ledger.turn_to(engine, [spec.name for spec in specs])
+        self._judge_by(specs)
 
     def _now(self) -> float:
         """The service's clock: seconds that it ran in all, with the same store."""
@@ -190,6 +241,7 @@ class Worker:
     def _work(self, group: list[Request]) -> None:
         if not self._sound:
             self._guarded(self._begin_anew, None)
+        self._guarded(lambda: self._exchange.serve(self._turn_to), None)
         announced: list[Announcement] = []
         answers = [self._judge(request, announced) for request in group]
         announced += self._trusted(self._advance, [])
@@ -235,14 +287,7 @@ class Worker:
     def _begin_anew(self) -> None:
         """Go on from what was saved, as after a crash. No sender was told that the rest is safe."""
         try:
-            engine = Engine(
-                self._specs,
-                self._limits,
-                self._store.vault or NOTHING,
-                self._now(),
-                lost=self._store.lost,
-                counters=self._engine.counters,
-            )
+            engine = self._make_engine(self.published.specs, self._engine.counters)
         except OSError as error:
             self._distrust(error)
             return
@@ -312,8 +357,8 @@ class Worker:
         violations = self._engine.counters.violations
         if violations == self._violations:
             return []
-        seen = zip(self._names, violations, self._violations, strict=True)
-        violated = [name for name, now, before in seen if now != before]
+        seen = zip(self.published.specs, violations, self._violations, strict=True)
+        violated = [spec.name for spec, now, before in seen if now != before]
         self._violations = list(violations)
         return violated
 

@@ -52,6 +52,14 @@ def test_what_a_sender_wrote_is_one_line() -> None:
     assert "\x1b" not in told[-1]
 
 
+def test_what_is_shown_beside_a_message_stands_below_it() -> None:
+    """As mistakes with their carets; indented, so that no line of it looks like a message."""
+    mistaken = record("not reloaded", 1.0)
+    mistaken.shown = "s.yaml:1:2: error: no\n    x: y\n     ^"
+    told = Lines("%(levelname)s %(message)s").format(mistaken)
+    assert told == "WARNING not reloaded\n  s.yaml:1:2: error: no\n      x: y\n       ^"
+
+
 def test_a_handler_puts_both_together() -> None:
     """As ``begin`` does."""
     out = io.StringIO()

@@ -62,6 +62,19 @@ class Serving:
         """The process."""
         return self._process.pid
 
+    def send(self, number: int, until: str) -> None:
+        """Send a signal, and wait until something is said."""
+        self._process.send_signal(number)
+        self.wait_for(until)
+
+    def wait_for(self, words: str) -> None:
+        """Wait until something is said."""
+        for line in self._process.stderr or ():
+            self.said += line
+            if words in line:
+                return
+        raise AssertionError(self.said)
+
     def stop(self, number: int = signal.SIGTERM) -> tuple[int, list[dict[str, object]]]:
         """The exit code, and the verdicts on standard output."""
         self._process.send_signal(number)
@@ -104,6 +117,33 @@ def test_healthcheck_asks_a_running_service(serving: Serving) -> None:
     result = CliRunner().invoke(main, ask)
     assert result.exit_code == 1
     assert "not ready" in result.stderr
+
+
+def test_a_hangup_reloads_the_specs(folder: Path, serving: Serving) -> None:
+    """A good file is judged from then on; of a bad one the place of each mistake is told."""
+    spec = folder / "spec.yaml"
+    export(serving.grpc_port, request(call("rm", 1)))
+    spec.write_text(f"{NEVER_RM}---\nname: never-ls\nassert: {{never: {{tool: {{name: ls}}}}}}\n")
+    serving.send(signal.SIGHUP, "specs reloaded: 2 specs")
+    export(serving.grpc_port, request(call("ls", 2, "s2")))
+    spec.write_text("name: never-rm\nassert: {nver: x}\nseverity: bad\n")
+    serving.send(signal.SIGHUP, f"  {spec}:3:11: error: ")
+    assert "specs not reloaded: 2 mistakes; those of before are judged" in serving.said
+    assert f"  {spec}:2:10: error: " in serving.said
+    code, verdicts = serving.stop()
+    assert code == 0
+    fails = [(one["spec"], one["session"]) for one in verdicts if one["result"] == "fail"]
+    assert fails == [("never-rm", "s1"), ("never-ls", "s2")]
+
+
+def test_a_watched_file_is_reloaded(folder: Path) -> None:
+    """Some seconds after it was written."""
+    config = folder / "watch.yaml"
+    config.write_text(f"{CONFIG}specs: {{paths: {folder / 'spec.yaml'}, watch: true}}\n")
+    process = Serving("--config", str(config))
+    (folder / "spec.yaml").write_text(NEVER_RM.replace("critical", "info"))
+    process.wait_for("specs reloaded: 1 spec")
+    process.kill()
 
 
 def serve(*options: str) -> tuple[int, str]:

@@ -1,4 +1,4 @@
-"""Whose word an item is: nobody can borrow another sender's name (decision 0014)."""
+"""Whose word an item is: nobody can borrow another sender's name (decision 0016)."""
 
 from __future__ import annotations
 

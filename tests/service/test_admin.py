@@ -6,6 +6,7 @@ import asyncio
 import json
 import urllib.error
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -66,14 +67,54 @@ def test_a_prometheus_may_ask_for_openmetrics() -> None:
     with_pages(work)
 
 
+def test_a_failure_points_at_the_step() -> None:
+    """As an exemplar, for those who ask for OpenMetrics; short enough to be legal."""
+
+    def work(grpc: int, admin: int) -> None:
+        accept = {"Accept": "application/openmetrics-text; version=1.0.0"}
+        assert "trace_id=" not in page(admin, "/metrics", accept)
+        export(grpc, request(call("rm", 7)))
+        lines = page(admin, "/metrics", accept).splitlines()
+        (line,) = [each for each in lines if "trace_id=" in each]
+        assert line.startswith("spanward_verdicts_total{")
+        assert 'result="fail"' in line
+        _, _, exemplar = line.partition(" # ")
+        assert exemplar.startswith(f'{{span_id="{7:016x}",trace_id="{1:032x}"}} 1.0 1')
+        assert "trace_id=" not in page(admin, "/metrics")
+
+    with_pages(work)
+
+
+def test_the_digest_of_the_specs_is_theirs_alone() -> None:
+    """Not their order's, nor their comments'."""
+
+    def digest(specs: str) -> str:
+        found: list[str] = []
+
+        def work(_: int, admin: int) -> None:
+            found.extend(each for each in figures(admin) if "_specs_info" in each)
+
+        with_pages(work, specs)
+        (one,) = found
+        return one
+
+    swapped = f"{TESTS_FIRST}--- # a comment{NEVER_RM}"
+    assert digest(SPECS) == digest(swapped) != digest(NEVER_RM)
+
+
 def test_hostile_senders_add_no_series() -> None:
-    """Sessions, tools and arguments by the hundred: not one series more."""
+    """Ten thousand sessions, tools and arguments, each its own: not one series more."""
 
     def work(grpc: int, admin: int) -> None:
         export(grpc, request(call("rm", 1)))
         before = set(figures(admin))
-        spans = [call(f"tool {number}", number, f"session {number}") for number in range(2, 800)]
-        export(grpc, request(*spans))
+        for first in range(2, 10_002, 1000):
+            numbers = range(first, first + 1000)
+            spans = [call(f"tool {one}", one, f"session {one}") for one in numbers]
+            for one, each in zip(numbers, spans, strict=True):
+                arguments = each.attributes.add(key="gen_ai.tool.call.arguments").value
+                arguments.string_value = f'{{"path": "{one}", "key {one}": {one}}}'
+            export(grpc, request(*spans))
         assert set(figures(admin)) == before
 
     with_pages(work)
@@ -136,7 +177,8 @@ def test_a_service_that_is_not_ready_says_so() -> None:
             return []
 
     async def story() -> None:
-        admin = AdminServer("127.0.0.1", 0, (), Nothing(), dict)  # type: ignore[arg-type]
+        pages: Any = None
+        admin = AdminServer("127.0.0.1", 0, (), Nothing(), pages)  # type: ignore[arg-type]
         port = await admin.start()
         with pytest.raises(urllib.error.HTTPError) as error:
             await apart(page, port, "/readyz")

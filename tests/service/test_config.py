@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from spanward.config import (
+    AlertmanagerEmitter,
     Config,
     Endpoint,
     Memory,
@@ -31,14 +32,15 @@ receivers:
     endpoint: 0.0.0.0:4318
     tls: {cert_file: cert.pem, key_file: key.pem, client_ca_file: ca.pem, min_version: 1.3}
     bearer_token_file: tokens
-specs: {paths: [a, b]}
+specs: {paths: [a, b], watch: "${WATCH:-true}"}
 sessions:
   {idle_timeout: 5m, settle: 500ms, retain: 2d, max_open: 7, max_facts: 9, max_open_per_sender: 3}
 store: {kind: memory}
 emitters:
   spans: {endpoint: "http://127.0.0.1:4319", protocol: http/protobuf, results: [fail]}
   jsonl: {path: "-"}
-admin: {endpoint: "${HOST:-127.0.0.1}:9000", allowed_hosts: [spanward]}
+  alertmanager: {url: "http://127.0.0.1:9093", resolve_after: 30m}
+admin: {endpoint: "${HOST:-127.0.0.1}:9000", allowed_hosts: [spanward], token_file: t}
 queue: {max_requests: "${REQUESTS}", max_mib: 3}
 memory: {soft_mib: 700, hard_mib: 900}
 redact_values: true
@@ -70,7 +72,9 @@ def test_every_key_has_its_place(tmp_path: Path) -> None:
         ),
         admin=Endpoint("127.0.0.1", 9000),
         allowed_hosts=("spanward",),
+        token_file=Path("t"),
         specs=(Path("a"), Path("b")),
+        watch=True,
         limits=Limits(
             settle=0.5,
             idle_timeout=300.0,
@@ -82,6 +86,7 @@ def test_every_key_has_its_place(tmp_path: Path) -> None:
         ),
         spans=SpanEmitter("http://127.0.0.1:4319", "http/protobuf", ("fail",)),
         jsonl="-",
+        alertmanager=AlertmanagerEmitter("http://127.0.0.1:9093", 1800.0),
         store=None,
         max_requests=12,
         max_queue_mib=3,
@@ -108,7 +113,7 @@ def test_what_is_printed_can_be_loaded(tmp_path: Path) -> None:
     printed = yaml.safe_dump(as_yaml_object(config))
     again, told = loaded(tmp_path, printed)
     assert (again, told) == (config, "")
-    assert as_yaml_object(Config())["specs"] == {"paths": ["specs"]}
+    assert as_yaml_object(Config())["specs"] == {"paths": ["specs"], "watch": False}
 
 
 @pytest.mark.parametrize(
@@ -130,6 +135,8 @@ def test_what_is_printed_can_be_loaded(tmp_path: Path) -> None:
         ("emitters: {spans: {protocol: grpc}}", "spans needs the key 'endpoint'"),
         ("receivers: {otlp_grpc: {max_message_mib: 4096}}", "max_message_mib must be at most 2047"),
         ("redact_values: 1", "redact_values must be true or false, not the number 1"),
+        ("specs: {watch: often}", "watch must be true or false, not the text 'often'"),
+        ("specs: {watch: [1]}", "watch must be true or false, not a list"),
         ("specs: {paths: []}", "paths must be a text or a list of texts"),
         ("store: {kind: postgres}", "kind cannot be 'postgres'"),
         ("store: {path: 5}", "path must be a text, not the number 5"),
@@ -146,7 +153,8 @@ def test_what_is_printed_can_be_loaded(tmp_path: Path) -> None:
             "receivers: {otlp_http: {endpoint: '0.0.0.0:1', bearer_token_file: x}}",
             "otlp_http would take tokens in clear text from other machines",
         ),
-        ("emitters: {alertmanager: {url: x}}", "error: alertmanager is not in this version"),
+        ("emitters: {alertmanager: {url: x}}", "url must be a URL, not 'x'"),
+        ("emitters: {alertmanager: {resolve_after: 1h}}", "alertmanager needs the key 'url'"),
         ("admin: {endpoint: '${NOWHERE}:1'}", "the environment variable NOWHERE is not set"),
         ("a: [", "error"),
     ],
@@ -164,14 +172,6 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
     text = "queue: {max_mib: x}\nadmin: {endpoint: y}\nsessions: {settle: z}\n"
     _, problems = loaded(tmp_path, text)
     assert [f"spanward.yaml:{line}:" in problems for line in (1, 2, 3)] == [True] * 3
-
-
-def test_what_does_nothing_yet_is_a_warning(tmp_path: Path) -> None:
-    """It harms nobody, but nobody should rely on it."""
-    config, problems = loaded(tmp_path, "specs: {watch: true}")
-    assert "warning" in problems
-    assert "error" not in problems
-    assert config == Config()
 
 
 def test_a_second_document_is_told(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Iterator
 from concurrent import futures
@@ -140,6 +141,21 @@ def page(port: int, path: str, headers: dict[str, str] | None = None) -> str:
     with urllib.request.urlopen(request) as answer:
         text: str = answer.read().decode()
         return text
+
+
+def answer(
+    port: int, path: str, headers: dict[str, str] | None = None, *, post: bool = False
+) -> tuple[int, str]:
+    """The status and the text that the admin server answers with, whatever they are."""
+    data = b"" if post else None
+    url = f"http://127.0.0.1:{port}{path}"
+    request = urllib.request.Request(url, data, headers or {})
+    try:
+        with urllib.request.urlopen(request) as found:
+            return found.status, found.read().decode()
+    except urllib.error.HTTPError as refusal:
+        with refusal:
+            return refusal.code, refusal.read().decode()
 
 
 def figures(port: int) -> dict[str, float]:

@@ -8,6 +8,7 @@ quiet are left to the store and come back.
 from __future__ import annotations
 
 from collections import Counter
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -42,7 +43,8 @@ class Process:
         assert self.store.lost == lost
         self.now = self.store.clock
         self.pending = []
-        self.engine = Engine(self.specs, self.limits, self.store, self.now, lost=lost)
+        lost_until = self.now + self.limits.idle_timeout if lost else -inf
+        self.engine = Engine(self.specs, self.limits, self.store, self.now, lost_until=lost_until)
 
     def in_memory(self) -> int:
         """How many sessions the engine holds itself."""

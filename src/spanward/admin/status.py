@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import spanward
 
 if TYPE_CHECKING:
+    from spanward.published import Reloads
     from spanward.specs.spec import Spec
     from spanward.worker import Worker
 
@@ -19,20 +20,11 @@ class Status:
     ``uptime`` gives seconds.
     """
 
-    def __init__(self, specs: Iterable[Spec], worker: Worker, uptime: Callable[[], float]) -> None:
+    def __init__(self, worker: Worker, reloads: Reloads, uptime: Callable[[], float]) -> None:
         self.endpoints: dict[str, str] = {}
         self._worker = worker
+        self._reloads = reloads
         self._uptime = uptime
-        self._specs = [
-            {
-                "name": spec.name,
-                "operator": spec.operator_name,
-                "unit": spec.unit,
-                "severity": spec.severity,
-                "sha256": spec.sha256,
-            }
-            for spec in specs
-        ]
 
     def tell(self) -> dict[str, Any]:
         """Everything as it is now; gauges as they were at the worker's last look."""
@@ -41,7 +33,9 @@ class Status:
             "version": spanward.__version__,
             "uptime_seconds": round(self._uptime(), 3),
             "endpoints": self.endpoints,
-            "specs": self._specs,
+            "specs": [_shown(spec) for spec in worker.published.specs],
+            "specs_sha256": worker.published.sha256,
+            "specs_last_load_successful": self._reloads.good,
             "sessions_active": worker.gauges.sessions_active,
             "units_open": worker.gauges.units_open,
             "queue_length": worker.queue_length,
@@ -66,3 +60,13 @@ class Status:
             "violations": sum(counters.violations),
             "evaluation_errors": counters.errors + tally.failures,
         }
+
+
+def _shown(spec: Spec) -> dict[str, str]:
+    return {
+        "name": spec.name,
+        "operator": spec.operator_name,
+        "unit": spec.unit,
+        "severity": spec.severity,
+        "sha256": spec.sha256,
+    }

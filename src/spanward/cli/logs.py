@@ -50,13 +50,18 @@ class Repeats(logging.Filter):
 
 
 class Lines(logging.Formatter):
-    """One line a record; only a traceback has more. What a sender wrote cannot forge any."""
+    """One line a record; only a traceback, and what is ``shown`` beside it, has more.
+
+    What a sender wrote cannot forge any; what is shown must be such that it can be seen already.
+    """
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  it is logging's name
         record.message = visible(record.message)
         held = getattr(record, "held", 0)
         line = super().formatMessage(record)
-        return f"{line} ({held} more like the last ones were not shown)" if held else line
+        line = f"{line} ({held} more like the last ones were not shown)" if held else line
+        shown = getattr(record, "shown", "")
+        return "\n".join([line, *(f"  {each}" for each in shown.splitlines())])
 
     def formatException(self, ei: object) -> str:  # noqa: N802  as above
         text = super().formatException(ei)  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ from spanward.app import running
 from spanward.cli import logs
 from spanward.config import DEFAULT_SPECS, Config, Endpoint, as_yaml_object, load_config
 from spanward.errors import Problems, render_all
-from spanward.specs.loader import load
+from spanward.reload import Reading, compiled, read
 from spanward.specs.spec import Spec
 
 log = logging.getLogger("spanward")
@@ -53,33 +53,35 @@ def command(
     if print_config and not problems.errors:
         click.echo(yaml.safe_dump(as_yaml_object(config), sort_keys=False), nl=False)
         return
-    specs = _load_specs(config, problems)
+    reading = _read(config)
+    specs = () if reading is None else compiled(reading, problems)
     if problems.found:
         click.echo(render_all(problems.found), err=True)
     if problems.errors:
         sys.exit(BAD_CONFIG)
     try:
-        asyncio.run(_serve(config, specs, drain=drain))
+        digest = b"" if reading is None else reading.digest
+        asyncio.run(_serve(config, specs, digest, drain=drain))
     except OSError as error:
         sys.stderr.write(f"spanward: {error}\n")
         sys.exit(BAD_CONFIG)
 
 
-def _load_specs(config: Config, problems: Problems) -> tuple[Spec, ...]:
-    if config.specs:
-        return load(config.specs, problems)
-    if DEFAULT_SPECS.is_dir():
-        return load([DEFAULT_SPECS], problems)
+def _read(config: Config) -> Reading | None:
+    """What stands in the spec files; None when none are named and there is no default folder."""
+    if config.specs or DEFAULT_SPECS.is_dir():
+        return read(config.specs or (DEFAULT_SPECS,))
     log.warning("there is no folder ./%s: nothing is judged", DEFAULT_SPECS)
-    return ()
+    return None
 
 
-async def _serve(config: Config, specs: tuple[Spec, ...], *, drain: bool) -> None:
+async def _serve(config: Config, specs: tuple[Spec, ...], digest: bytes, *, drain: bool) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    async with running(config, specs, drain=drain) as service:
+    async with running(config, specs, reading=digest, drain=drain) as service:
+        loop.add_signal_handler(signal.SIGHUP, service.watch.ask)
         log.info(
             "ready: %d specs, OTLP/gRPC on %s, OTLP/HTTP on %s, metrics on http://%s/metrics",
             len(specs),

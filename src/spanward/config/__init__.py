@@ -5,6 +5,7 @@ from __future__ import annotations
 from spanward.config.file import load_config
 from spanward.config.values import (
     DEFAULT_SPECS,
+    AlertmanagerEmitter,
     Config,
     Endpoint,
     Memory,
@@ -15,6 +16,7 @@ from spanward.config.values import (
 
 __all__ = [
     "DEFAULT_SPECS",
+    "AlertmanagerEmitter",
     "Config",
     "Endpoint",
     "Memory",

@@ -22,6 +22,7 @@ from spanward.config.values import (
     SECONDS,
     SQLITE,
     STORES,
+    AlertmanagerEmitter,
     Config,
     Endpoint,
     Memory,
@@ -41,6 +42,14 @@ _ENDPOINT: Final = re.compile(r"(?:\[([^\]]+)\]|([^:\[\]]+)):(\d{1,5})")
 _MOST_PORT: Final = 65535
 _MOST_MESSAGE_MIB: Final = 2047
 """gRPC knows lengths of 31 bits."""
+
+_EMITTERS: Final = {"spans": SpanEmitter, "alertmanager": AlertmanagerEmitter}
+_REQUIRED: Final = {
+    "spans": ("endpoint",),
+    "alertmanager": ("url",),
+    "tls": ("cert_file", "key_file"),
+}
+"""Keys that a mapping must have: there is no default for where verdicts go, for example."""
 
 Read = Callable[[Node, str, Problems], Any]
 
@@ -67,8 +76,9 @@ def load_config(
     if found.pop("store_kind", SQLITE) == MEMORY:
         found["store"] = None
     limits = {key: found.pop(key) for key in Limits.__struct_fields__ if key in found}
-    if spans := _taken(found, "spans."):
-        found["spans"] = SpanEmitter(**spans)
+    for name, kind in _EMITTERS.items():
+        if given := _taken(found, f"{name}."):
+            found[name] = kind(**given)
     found["memory"] = Memory(**_taken(found, "memory."))
     for name in ("grpc", "http"):
         tls, receiver = _taken(found, f"{name}.tls."), _taken(found, f"{name}.")
@@ -195,6 +205,14 @@ def _path(node: Node, what: str, problems: Problems) -> Path | None:
     return None if text is None else Path(text)
 
 
+def _flag(node: Node, what: str, problems: Problems) -> bool | None:
+    text = node.text.lower() if isinstance(node, Scalar) else ""
+    if text in ("true", "false"):  # an environment variable gives a text
+        return text == "true"
+    problems.error(node.place, f"{what} must be true or false, not {expect.kind_of(node)}")
+    return None
+
+
 def _kind(node: Node, what: str, problems: Problems) -> str | None:
     found = _choices(STORES)(node, what, problems)
     return found[0] if found else None
@@ -202,13 +220,6 @@ def _kind(node: Node, what: str, problems: Problems) -> str | None:
 
 def _later(words: str, hint: str = "", *, matters: bool) -> _Rule:
     return _Rule(None, words=words, hint=hint, matters=matters)
-
-
-def _flag(node: Node, what: str, problems: Problems) -> bool | None:
-    if isinstance(node, Scalar) and isinstance(node.value, bool):
-        return node.value
-    problems.error(node.place, f"{what} must be true or false, not {expect.kind_of(node)}")
-    return None
 
 
 def _version(node: Node, what: str, problems: Problems) -> str | None:
@@ -242,8 +253,6 @@ def _check_receiver(name: str, node: Mapping, problems: Problems) -> None:
 
 
 _NOT_YET: Final = "is not in this version"
-_REQUIRED: Final = {"spans": ("endpoint",), "tls": ("cert_file", "key_file")}
-"""Keys that a mapping must have: there is no default for where verdicts go."""
 
 
 def _receiver(name: str) -> dict[str, Any]:
@@ -268,7 +277,7 @@ _SCHEMA: Final[dict[str, Any]] = {
     },
     "specs": {
         "paths": _Rule(_paths, "specs"),
-        "watch": _later("does nothing in this version: restart to load specs", matters=False),
+        "watch": _Rule(_flag, "watch"),
     },
     "sessions": {
         "idle_timeout": _Rule(_duration, "idle_timeout"),
@@ -286,11 +295,15 @@ _SCHEMA: Final[dict[str, Any]] = {
             "results": _Rule(_choices(tuple(map(str, Result))), "spans.results"),
         },
         "jsonl": {"path": _Rule(expect.text, "jsonl")},
-        "alertmanager": _later(_NOT_YET, "alert on /metrics instead", matters=True),
+        "alertmanager": {
+            "url": _Rule(_url, "alertmanager.url"),
+            "resolve_after": _Rule(_duration, "alertmanager.resolve_after"),
+        },
     },
     "admin": {
         "endpoint": _Rule(_endpoint, "admin"),
         "allowed_hosts": _Rule(expect.texts, "allowed_hosts"),
+        "token_file": _Rule(_path, "token_file"),
     },
     "queue": {
         "max_requests": _Rule(_positive, "max_requests"),

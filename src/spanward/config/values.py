@@ -58,6 +58,13 @@ class Memory(msgspec.Struct, frozen=True):
     hard_mib: int | None = None
 
 
+class AlertmanagerEmitter(msgspec.Struct, frozen=True):
+    """Which Alertmanager failures are pushed to, and after how many seconds they end there."""
+
+    url: str
+    resolve_after: float = 3600.0
+
+
 class Config(msgspec.Struct, frozen=True, kw_only=True):
     """The whole configuration, with defaults. Times are seconds; ``store`` None is memory."""
 
@@ -65,11 +72,14 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     http: Receiver = Receiver(Endpoint("127.0.0.1", 4318))
     admin: Endpoint = Endpoint("127.0.0.1", 9464)
     allowed_hosts: tuple[str, ...] = ()
+    token_file: Path | None = None
     specs: tuple[Path, ...] = ()
+    watch: bool = False
     limits: Limits = Limits()
     store: Path | None = Path("spanward.db")
     spans: SpanEmitter | None = None
     jsonl: str | None = None
+    alertmanager: AlertmanagerEmitter | None = None
     max_requests: int = 1000
     max_queue_mib: int = 256
     memory: Memory = Memory()
@@ -91,13 +101,17 @@ def as_yaml_object(config: Config) -> dict[str, Any]:
     emitters = {
         "spans": spans,
         "jsonl": None if config.jsonl is None else {"path": config.jsonl},
+        "alertmanager": None if config.alertmanager is None else _alertmanager(config.alertmanager),
     }
     return {
         "receivers": {
             "otlp_grpc": _as_receiver(config.grpc),
             "otlp_http": _as_receiver(config.http),
         },
-        "specs": {"paths": [str(path) for path in config.specs or (DEFAULT_SPECS,)]},
+        "specs": {
+            "paths": [str(path) for path in config.specs or (DEFAULT_SPECS,)],
+            "watch": config.watch,
+        },
         "sessions": {
             "idle_timeout": _as_duration(limits.idle_timeout),
             "settle": _as_duration(limits.settle),
@@ -110,7 +124,7 @@ def as_yaml_object(config: Config) -> dict[str, Any]:
         if config.store is None
         else {"kind": SQLITE, "path": str(config.store)},
         "emitters": {name: value for name, value in emitters.items() if value is not None},
-        "admin": {"endpoint": str(config.admin), "allowed_hosts": list(config.allowed_hosts)},
+        "admin": _admin(config),
         "queue": {"max_requests": config.max_requests, "max_mib": config.max_queue_mib},
         "memory": _given(soft_mib=config.memory.soft_mib, hard_mib=config.memory.hard_mib),
         "redact_values": config.limits.redact_values,
@@ -144,6 +158,15 @@ def _given(**values: Any) -> dict[str, Any]:
 
 def _text(path: Path | None) -> str | None:
     return None if path is None else str(path)
+
+
+def _admin(config: Config) -> dict[str, Any]:
+    admin = {"endpoint": str(config.admin), "allowed_hosts": list(config.allowed_hosts)}
+    return admin if config.token_file is None else {**admin, "token_file": str(config.token_file)}
+
+
+def _alertmanager(emitter: AlertmanagerEmitter) -> dict[str, str]:
+    return {"url": emitter.url, "resolve_after": _as_duration(emitter.resolve_after)}
 
 
 def _as_duration(seconds: float) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
+import msgspec
+
 from spanward.saved import SavedCounts
-from spanward.verdict import Announcement, Result
+from spanward.verdict import Announcement, Result, Verdict
 
 _NANOSECONDS: Final = 1_000_000_000
 LATENCIES: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
@@ -31,22 +33,39 @@ class Histogram:
         self.total += seconds
 
 
+class Example(msgspec.Struct, frozen=True):
+    """The step at which a spec failed; ids are hex, ``at`` is Unix seconds."""
+
+    trace_id: str
+    span_id: str
+    at: float
+
+
 class VerdictTally:
     """Folds announcements into figures by spec.
 
     ``verdicts`` counts first announcements by (spec, result), ``revisions`` the others by (spec,
-    from, to). ``last_violation`` is the wall time, in seconds, at which a spec last failed.
+    from, to). ``last_violation`` is the wall time, in seconds, at which a spec last failed, and
+    ``examples`` the step at which it last did, where that has ids. The histograms are of no spec:
+    they go on from the tally ``before`` this one, which was of other specs.
     """
 
-    def __init__(self, specs: Iterable[str]) -> None:
+    def __init__(self, specs: Collection[str], before: VerdictTally | None = None) -> None:
         self.verdicts: Counter[tuple[str, str]] = Counter(
             {(spec, str(result)): 0 for spec in specs for result in Result}
         )
         self.revisions: Counter[tuple[str, str, str]] = Counter()
         self.last_violation: dict[str, float] = {}
+        self.examples: dict[str, Example] = {}
         self.latency = Histogram(LATENCIES)
         self.evaluation = Histogram(EVALUATIONS)
         self.commits = Histogram(COMMITS)
+        if before is None:
+            return
+        self.examples = {name: one for name, one in before.examples.items() if name in specs}
+        self.latency = before.latency
+        self.evaluation = before.evaluation
+        self.commits = before.commits
 
     def load(self, spec: str, saved: SavedCounts) -> None:
         """Go on where the figures of a spec stopped."""
@@ -89,5 +108,12 @@ class VerdictTally:
                 self.revisions[verdict.spec, str(announcement.previous), result] += 1
             if verdict.result is Result.FAIL:
                 self.last_violation[verdict.spec] = at_ns / _NANOSECONDS
+                self._keep_example(verdict, at_ns / _NANOSECONDS)
             if announcement.item_ns is not None:
                 self.latency.observe((at_ns - announcement.item_ns) / _NANOSECONDS)
+
+    def _keep_example(self, verdict: Verdict, at: float) -> None:
+        steps = ([verdict.decided_by] if verdict.decided_by else []) + list(verdict.witnesses)
+        step = next((one for one in steps if one.trace_id and one.span_id), None)
+        if step is not None:
+            self.examples[verdict.spec] = Example(step.trace_id, step.span_id, at)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from copy import copy
 from typing import Final
 
 JUDGED: Final = "judged"
@@ -21,10 +22,9 @@ class Counters:
 
     ``items`` is by kind, ``fates`` by what became of an item's report: one of ``FATES``.
     ``absorbed`` counts facts that came with their trace to a session that knew their item.
-    ``sessions_closed`` is by reason (``ended idle evicted merged``);
-    ``matches`` (items that concern a spec) and ``violations`` are by the number of the spec.
-    ``facts_dropped`` counts those for which a session had no room, ``errors`` the records that
-    could not be judged.
+    ``sessions_closed`` is by reason (``ended idle evicted merged shutdown``); ``matches`` (items
+    that concern a spec) and ``violations`` are by the number of the spec. ``facts_dropped`` counts
+    those for which a session had no room, ``errors`` the records that could not be judged.
     """
 
     def __init__(self, specs: int) -> None:
@@ -37,3 +37,10 @@ class Counters:
         self.matches = [0] * specs
         self.violations = [0] * specs
         self.errors = 0
+
+    def for_specs(self, specs: int) -> Counters:
+        """The same figures, for an engine that goes on with other specs; theirs begin at 0."""
+        counters = copy(self)
+        counters.matches = [0] * specs
+        counters.violations = [0] * specs
+        return counters

@@ -37,8 +37,10 @@ class Engine:
 
     ``counters`` are plain figures. ``faults`` are exceptions that reports raised: such a report is
     counted and left, never raised; whoever drives the engine tells of them and clears the list.
-    ``vault`` has what was saved before; ``now`` is when the engine starts. ``lost``: there should
-    have been something saved, and it is lost. ``counters`` are those of an engine before this one.
+    ``vault`` has what was saved before; ``now`` is when the engine starts. ``lost_until``: there
+    should have been something saved, and it is lost, so that what is first seen before then begins
+    in a gap. ``counters`` are those of an engine before this one. ``goes_on``: it takes the place
+    of one that ran until ``now``, so that idle times do not begin anew.
     """
 
     def __init__(
@@ -48,15 +50,15 @@ class Engine:
         vault: Vault = NOTHING,
         now: float = 0.0,
         *,
-        lost: bool = False,
+        lost_until: float = -inf,
         counters: Counters | None = None,
+        goes_on: bool = False,
     ) -> None:
         self.counters = counters or Counters(len(specs))
         self.faults: list[Exception] = []
         self._vault = vault
         self._plan = Plan(specs, vault.numbering, redacts=limits.redact_values)
-        lost_until = now + limits.idle_timeout if lost else -inf
-        self._registry = Registry(self._plan, vault, now, lost_until)
+        self._registry = Registry(self._plan, vault, -inf if goes_on else now, lost_until)
         self._keep = Keep(limits.amend_window, self._registry)
         deadlines: Deadlines[object] = Deadlines()
         self._judge = Judge(
@@ -101,6 +103,15 @@ class Engine:
     def changes(self) -> Changes:
         """What changed since ``saved`` was last called."""
         return self._registry.unsaved.changes(self._plan)
+
+    def note_all(self) -> None:
+        """Have ``changes`` give all that an engine needs that is to take the place of this one.
+
+        For a vault that keeps nothing that is everything. This engine may go on nevertheless.
+        """
+        self._registry.note_all()
+        if not self._vault.keeps:
+            self._keep.note_all()
 
     def saved(self, now: float) -> None:
         """What ``changes`` gave is safe, and may be asked of the vault again."""

@@ -72,6 +72,11 @@ class Keep:
         if self._window is not None:
             self._registry.unsaved.reports[identity] = self._kept.get(identity)
 
+    def note_all(self) -> None:
+        """Note all reports as changed."""
+        for identity in self._kept:
+            self.changed(identity)
+
     def load(self, identity: bytes, reports: Reports, now: float) -> None:
         """Keep reports that were saved for a window more."""
         self._kept[identity] = reports

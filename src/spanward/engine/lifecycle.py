@@ -251,6 +251,8 @@ class Lifecycle:
         for name in self._vault.quiet(now, now, -inf, MOST_QUIET):
             self._registry.find(name)
         for session in list(self._registry.sessions.values()):
+            if not session.ended:
+                self._counters.sessions_closed[str(cause)] += 1
             if not session.ended or any(not unit.ended for unit in session.units.values()):
                 each(partial(self._end_session, session, cause))
         for job in list(self._registry.jobs.values()):
@@ -264,6 +266,10 @@ class Lifecycle:
             if job.begun:
                 self._rest.resume(job.unit, now)
         self._rest.start(now)
+        if not self._vault.keeps:  # else the vault tells which of them go first
+            ended = [each for each in self._registry.sessions.values() if each.ended]
+            for session in sorted(ended, key=_quiet_since):
+                self._room.note_ended(session)
 
     def saved(self, now: float) -> None:
         """Everything was just saved: what is quiet for long need not be in memory."""
@@ -326,3 +332,7 @@ class Lifecycle:
 
     def _made_job(self, job: Job) -> None:
         self._deadlines.set(self._job_due(job), job)
+
+
+def _quiet_since(session: Session) -> float:
+    return session.seen

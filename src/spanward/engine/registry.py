@@ -39,8 +39,8 @@ class Registry:
     def __init__(self, plan: Plan, vault: Vault, started: float, lost_until: float) -> None:
         self._plan = plan
         # What is kept outlives the specs: others may ask for turns and jobs one day.
-        self._has_turns = plan.has_turns or vault.keeps
-        self.has_jobs = plan.has_jobs or vault.keeps
+        self._has_turns = plan.has_turns or vault.outlives
+        self.has_jobs = plan.has_jobs or vault.outlives
         self._epoch = plan.numbering.epoch
         self.vault = vault
         self.restore = Restore(plan, started, by_turn=self._has_turns, tracked=vault.keeps)
@@ -84,6 +84,8 @@ class Registry:
             saved = self.vault.session(name)
             if saved is not None:
                 session = self.sessions[name] = self.restore.session(*saved)
+                if not self.vault.keeps:
+                    self._take_traces(session)
                 if any(session.traces.values()):
                     self.recount(session)
                 self.loaded(session)
@@ -135,6 +137,18 @@ class Registry:
         job = self.jobs.get(unit.job or "")
         if job is not None:
             self.unsaved.jobs[job.name] = job
+
+    def note_all(self) -> None:
+        """Note as changed whatever the vault does not have as it is now."""
+        for session in self.sessions.values():
+            if not self.vault.keeps or session.seen != session.saved_seen:
+                self.unsaved.sessions[session.name] = session
+        if self.vault.keeps:
+            return
+        self.unsaved.traces |= self.traces
+        self.unsaved.jobs |= self.jobs
+        self.unsaved.gone = [(SESSION, name) for name in self._gone]
+        self.unsaved.gone += [(JOB, name) for name in self._gone_jobs]
 
     def note_saved(self) -> None:
         """Everything that changed was saved."""
@@ -266,6 +280,11 @@ class Registry:
             self.unsaved.sessions[old.name] = old
         session.traces[trace_id] = self.trace(trace_id).homeless is not None
         self.unsaved.sessions[session.name] = session
+
+    def _take_traces(self, session: Session) -> None:
+        """Have the traces of a session in memory: the vault gives them once."""
+        for trace_id in session.traces:
+            self.find_trace(trace_id)
 
     def _leave_trace(self, trace_id: bytes, trace: Trace) -> None:
         """Leave a trace to the vault that was only looked at: its session is there too."""

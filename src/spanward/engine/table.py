@@ -116,6 +116,13 @@ class FactTable:
         if self._turns is not None:
             _note_turn(self._turns, fact, len(self._hashes) - 1)
 
+    def changes(self) -> Iterable[tuple[bytes, bytes | None]]:
+        """What is to be saved, by key: what is ``unsaved``, or everything when not ``tracked``."""
+        if self.unsaved is not None:
+            return self.unsaved.items()
+        kept = (self._packed(at) for at, kept in enumerate(self._hashes) if kept != _GONE)
+        return ((_decode(packed).key, bytes(packed)) for packed in kept)
+
     def load(self, packed: Iterable[bytes]) -> bool:
         """Keep packed facts, as they were saved, in an empty table; whether all could be read."""
         all_read = True

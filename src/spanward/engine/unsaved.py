@@ -58,7 +58,7 @@ class Unsaved:
             facts=[
                 (session.name, key, packed)
                 for session in self.sessions.values()
-                for key, packed in (session.table.unsaved or {}).items()
+                for key, packed in session.table.changes()
             ],
             traces={
                 key: None if one is None else saved_trace(one) for key, one in self.traces.items()

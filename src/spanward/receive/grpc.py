@@ -16,7 +16,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from spanward.receive.admission import Admission, Place
 from spanward.receive.entrance import Entrance
-from spanward.receive.exchange import Taker, exchanged
+from spanward.receive.handover import Taker, handed_over
 from spanward.receive.senders import Gate, UnknownSender
 from spanward.receive.status import RESPONSES, retry_trailers
 from spanward.receive.tls import name_of_grpc_peer
@@ -109,7 +109,7 @@ class _Export:
         if place is None:
             await self._refuse(context)
         data = await self._read(messages, place, context)
-        answer = await exchanged(self._taker, place, data, self._signal, "grpc", sender=sender)
+        answer = await handed_over(self._taker, place, data, self._signal, "grpc", sender=sender)
         if answer.malformed:
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, answer.malformed)
         if answer.too_large:  # without RetryInfo: senders drop what they would send in vain

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 from aiohttp import web
 
 from spanward.receive.connections import Connections
-from spanward.receive.exchange import Taker, exchanged
 from spanward.receive.gunzip import Gunzip, NotGzipError
+from spanward.receive.handover import Taker, handed_over
 from spanward.receive.senders import UnknownSender
 from spanward.receive.status import RESPONSES, RETRY_SECONDS, as_json, status_message
 from spanward.receive.tls import name_of_peer
@@ -102,7 +102,7 @@ class HttpDoor:
         if place is None:
             raise self._for_now("overloaded", "overloaded, try again")
         data = await self._read(request, place, zipped=coding == "gzip")
-        answer = await exchanged(
+        answer = await handed_over(
             self._taker, place, data, signal, "http", encoding=encoding, sender=sender
         )
         _raise_for(answer)

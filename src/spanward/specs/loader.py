@@ -30,9 +30,14 @@ def load(paths: Sequence[Path], problems: Problems) -> tuple[Spec, ...]:
     return _all_or_none(survey(paths, problems), problems)
 
 
+def load_sources(sources: Iterable[Source], problems: Problems) -> tuple[Spec, ...]:
+    """The specs of texts that were read already, as ``load`` reads those of files."""
+    return _all_or_none(_survey(sources, problems), problems)
+
+
 def load_text(text: str, file_name: str, problems: Problems) -> tuple[Spec, ...]:
     """The specs of one text, as ``load`` reads those of a file."""
-    return _all_or_none(_survey([Source(file_name, text)], problems), problems)
+    return load_sources([Source(file_name, text)], problems)
 
 
 def survey(paths: Sequence[Path], problems: Problems) -> Survey:

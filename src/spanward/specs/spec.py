@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from typing import Final, Literal
 
 import msgspec
@@ -42,6 +43,12 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
     operator_name: str
     operator: Operator
     place: Place
+
+
+def bundle_digest(specs: Iterable[Spec]) -> str:
+    """The hex digest of a set of specs, whatever files they stand in and in which order."""
+    each = "\n".join(sorted(spec.sha256 for spec in specs))
+    return hashlib.sha256(each.encode()).hexdigest()
 
 
 def digest(document: node.Mapping) -> str:

@@ -23,17 +23,18 @@ class StoreFormatError(StoreError):
 class Store(Protocol):
     """Saves what a group of requests changed, and gives it back.
 
-    ``vault`` is where the engine finds what was saved; None when nothing ever is. ``commit``
-    returns when all of it is safe, and raises ``OSError`` when nothing of it is; until it returned
-    no sender is answered. ``clock`` is the service's clock as of the last commit, 0.0 for a new
-    store. ``lost`` says that there was a store which could not be read, ``damaged`` counts
-    what could not be read of one that is otherwise whole. ``sendings`` are the
-    announcements that have not gone out. All of it belongs to one thread at a time. ``close`` is
-    called once, last.
+    ``vault`` is where the engine finds what was saved. ``commit`` returns when all of it is safe,
+    and raises ``OSError`` when nothing of it is; until it returned no sender is answered. A store
+    whose vault keeps nothing is given only what one engine leaves to the next
+    (``Engine.note_all``), which it holds until ``taken``: the next one was made, or will not be.
+    ``clock`` is the service's clock as of the last commit, 0.0 for a new store. ``lost`` says that
+    there was a store which could not be read, ``damaged`` counts what could not be read of one
+    that is otherwise whole. ``sendings`` are the announcements that have not gone out. All of it
+    belongs to one thread at a time. ``close`` is called once, last.
     """
 
     @property
-    def vault(self) -> Vault | None: ...
+    def vault(self) -> Vault: ...
     @property
     def lost(self) -> bool: ...
     @property
@@ -42,6 +43,7 @@ class Store(Protocol):
     def clock(self) -> float: ...
 
     def commit(self, saving: Saving) -> None: ...
+    def taken(self) -> None: ...
     def close(self) -> None: ...
     def counts_by_spec(self) -> dict[str, SavedCounts]: ...
     def sendings(self) -> list[Sending]: ...

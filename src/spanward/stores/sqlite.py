@@ -71,6 +71,7 @@ class SqliteStore:
     """
 
     keeps = True
+    outlives = True
 
     def __init__(self, path: Path, aside: str) -> None:
         self.vault = self
@@ -79,13 +80,12 @@ class SqliteStore:
         self._damaged: set[str] = set()
         self.clock: float = self._meta("clock", 0.0, decoder(float))
         self.numbering: Numbering = self._meta("numbering", FIRST, _numbering)
-        self._saved_numbering = self.numbering
 
     def commit(self, saving: Saving) -> None:
         """Save all of it in one transaction. Raises ``StoreError`` when nothing was saved."""
         with self._transaction():
             self._put_meta("clock", encode(saving.clock))
-            if saving.numbering is not self._saved_numbering:
+            if saving.numbering is not self.numbering:
                 self._put_meta("numbering", encode(saving.numbering))
             self._save_changes(saving.changes)
             self._many(
@@ -100,7 +100,10 @@ class SqliteStore:
                     for one in saving.sendings
                 ],
             )
-        self._saved_numbering = saving.numbering
+        self.numbering = saving.numbering
+
+    def taken(self) -> None:
+        """Do nothing: what was saved stays."""
 
     def close(self) -> None:
         """Close the file; what was committed is in it."""

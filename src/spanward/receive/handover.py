@@ -1,4 +1,4 @@
-"""The exchange: a message that was read is handed to the worker, and its answer waited for."""
+"""The handover: a message that was read is given to the worker, and its answer waited for."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Taker(Protocol):
     def offer(self, request: Request) -> None: ...
 
 
-async def exchanged(
+async def handed_over(
     taker: Taker,
     place: Place,
     data: bytes,
