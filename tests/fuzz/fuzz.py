@@ -1,7 +1,7 @@
 """Coverage-guided fuzzing of a decoder: ``python -m tests.fuzz.fuzz TARGET [libFuzzer options]``.
 
-Needs ``atheris``. Begins with the corpus in ``tests/fuzz/corpus/TARGET``, and puts what covers more
-there; what breaks a decoder is written to ``crash-*``.
+Needs ``atheris``. Begins with the corpus, and leaves what covers more in ``build/fuzz/TARGET``
+(``tests.fuzz.corpus`` packs it); what breaks a decoder is written to ``crash-*``.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from pathlib import Path
 
 import atheris
 
+from tests.fuzz.corpus import unpack
+
 with atheris.instrument_imports(include=["spanward.otlp", "spanward.dialects"]):
     from tests.fuzz.targets import TARGETS
-
-CORPUS = Path(__file__).parent / "corpus"
 
 
 def main() -> None:
     """See the module's docstring."""
     target, *options = sys.argv[1:]
-    corpus = CORPUS / target
-    corpus.mkdir(parents=True, exist_ok=True)
-    atheris.Setup([sys.argv[0], *options, str(corpus)], TARGETS[target])
+    folder = Path("build/fuzz") / target
+    unpack(target, folder)
+    atheris.Setup([sys.argv[0], *options, str(folder)], TARGETS[target])
     atheris.Fuzz()
 
 
