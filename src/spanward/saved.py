@@ -38,6 +38,20 @@ class SavedUnit(msgspec.Struct, frozen=True, array_like=True):
     monitors: tuple[SavedMonitor, ...]
 
 
+class SavedTurn(msgspec.Struct, frozen=True, array_like=True):
+    """One turn of a session, or the session itself (``turn`` None): its unit, if it has one.
+
+    ``items`` and ``steps`` count those that named the session; ``start`` is the least start of the
+    reports that name the turn, None where it is known by number.
+    """
+
+    turn: Turn | None
+    items: int
+    steps: int
+    start: int | None
+    unit: SavedUnit | None
+
+
 class SavedPresence(msgspec.Struct, frozen=True, array_like=True):
     """Which items there are: ``turns`` are (turn, items, steps), ``starts`` by turn key."""
 
@@ -48,11 +62,12 @@ class SavedPresence(msgspec.Struct, frozen=True, array_like=True):
 
 
 class SavedSession(msgspec.Struct, frozen=True, array_like=True):
-    """A session without its facts. ``epoch`` is that of its beginning (see ``Numbering``).
+    """A session without its facts and turns. ``epoch`` is that of its beginning.
 
-    ``traces`` are (trace id, whether homeless items follow it). ``pending``: something of it is
-    to be done soon, so that it must be looked at when the service starts. ``owner`` is the sender
-    that opened it, empty when that is not known.
+    (See ``Numbering``.) ``pending``: something of it is to be done soon, so that it must be looked
+    at when the service starts. ``steps`` and ``numbered`` count items that named it, as
+    ``Presence`` has them; ``open_units`` the units whose results are not final. ``owner`` is the
+    sender that opened it, empty when that is not known.
     """
 
     name: str
@@ -63,15 +78,24 @@ class SavedSession(msgspec.Struct, frozen=True, array_like=True):
     pending: bool
     seen: float
     latest: Turn | None
-    own: SavedPresence
-    traces: tuple[tuple[bytes, bool], ...]
-    units: tuple[SavedUnit, ...]
-    owner: str = ""
+    steps: int
+    numbered: int
+    open_units: int
+    owner: str
 
-    @property
-    def open_units(self) -> int:
-        """The units whose results are not final."""
-        return sum(not unit.ended for unit in self.units)
+
+class Stored(msgspec.Struct, frozen=True):
+    """All that is kept of a session, as it is read back.
+
+    ``traces`` are (trace id, whether homeless items follow it). Not ``whole``: some of it could
+    not be read.
+    """
+
+    session: SavedSession
+    facts: list[bytes]
+    turns: list[SavedTurn]
+    traces: list[tuple[bytes, bool]]
+    whole: bool = True
 
 
 class SavedTrace(msgspec.Struct, frozen=True, array_like=True):
@@ -80,6 +104,10 @@ class SavedTrace(msgspec.Struct, frozen=True, array_like=True):
     session: str | None
     bound_by: tuple[int, bytes, str] | None
     homeless: SavedPresence | None
+
+    def home(self, trace_id: bytes) -> str:
+        """The session that it belongs to: its own, else one that is named after it."""
+        return self.session or trace_id.hex()
 
 
 class SavedJob(msgspec.Struct, frozen=True, array_like=True):
@@ -116,12 +144,15 @@ class Changes(msgspec.Struct, frozen=True):
     """What changed since it was last saved. None stands for what is no longer there.
 
     ``dropped`` are sessions that go first, with all their facts: one of the name may come anew.
-    ``facts`` are (session, key, packed fact). ``gone`` are (kind of unit, name) of what was
+    ``turns`` are (session, turn, what is kept of it), ``facts`` (session, key, packed fact). A
+    session has rows of its own for these, so that what changes of a long one is not all of it.
+    ``gone`` are (kind of unit, name) of what was
     dropped after it was known, and begins in a gap if it returns.
     """
 
     dropped: list[str]
     sessions: list[SavedSession]
+    turns: list[tuple[str, Turn | None, SavedTurn | None]]
     facts: list[tuple[str, bytes, bytes | None]]
     traces: dict[bytes, SavedTrace | None]
     jobs: dict[str, SavedJob | None]
@@ -129,7 +160,7 @@ class Changes(msgspec.Struct, frozen=True):
     gone: list[tuple[str, str]]
 
 
-NO_CHANGES = Changes([], [], [], {}, {}, {}, [])
+NO_CHANGES = Changes([], [], [], [], {}, {}, {}, [])
 
 
 class Known(msgspec.Struct, frozen=True, array_like=True):

@@ -9,7 +9,7 @@ from spanward.saved import FIRST
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from spanward.saved import Numbering, SavedJob, SavedReports, SavedSession, SavedTrace
+    from spanward.saved import Numbering, SavedJob, SavedReports, SavedTrace, Stored
 
 
 class Vault(Protocol):
@@ -17,7 +17,7 @@ class Vault(Protocol):
 
     ``keeps`` is false for a vault in which nothing stays: then nothing is given up for it, what
     it has is wanted back at once (``urgent`` names all of it), and is given once. ``outlives``: it
-    may be asked by engines with other specs one day. A session comes with its packed facts.
+    may be asked by engines with other specs one day. A session comes with all that is its.
     ``quiet`` gives the names of open sessions of which nothing came since a time, of open ones
     that said that they ended and nothing came since another, and of ended ones since a third;
     ``quietest`` gives (name, ended, seen) of those of an owner that go first when there are too
@@ -34,7 +34,7 @@ class Vault(Protocol):
     @property
     def numbering(self) -> Numbering: ...
 
-    def session(self, name: str) -> tuple[SavedSession, list[bytes]] | None: ...
+    def session(self, name: str) -> Stored | None: ...
     def trace(self, trace_id: bytes) -> SavedTrace | None: ...
     def jobs(self) -> list[SavedJob]: ...
     def is_gone(self, kind: str, name: str) -> bool: ...

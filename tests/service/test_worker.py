@@ -12,7 +12,7 @@ from spanward.dialects import DIALECTS
 from spanward.emitters.outlet import Outlet
 from spanward.engine.limits import Limits
 from spanward.request import Answer, Request
-from spanward.saved import SavedSession, Saving
+from spanward.saved import Saving, Stored
 from spanward.stores import Store, StoreError
 from spanward.stores.memory import MemoryStore
 from spanward.stores.sqlite import SqliteStore
@@ -41,7 +41,7 @@ class FullDisk(SqliteStore):
             raise StoreError("no space left")
         super().commit(saving)
 
-    def session(self, name: str) -> tuple[SavedSession, list[bytes]] | None:
+    def session(self, name: str) -> Stored | None:
         if self.blind:
             raise StoreError("input/output error")
         return super().session(name)
@@ -120,7 +120,7 @@ def test_a_store_that_cannot_save_is_no_success(tmp_path: Path) -> None:
     assert worker.tally.refused["unsaved"] == 2
     assert worker.tally.failures == 0
     again = SqliteStore(tmp_path / "s.db", "aside")
-    (facts,) = [found[1] for found in [again.session("s1")] if found]
+    (facts,) = [found.facts for found in [again.session("s1")] if found]
     assert len(facts) == 1
     assert again.sendings() == []
     assert again.counts_by_spec()["never-rm"].violations == 1
@@ -146,7 +146,7 @@ def test_a_store_that_cannot_read_is_no_success(tmp_path: Path) -> None:
     assert worker.tally.failures == 0
     again = SqliteStore(tmp_path / "s.db", "aside")
     found = [again.session(name) for name in ("s1", "s2")]
-    assert [len(each[1]) for each in found if each] == [2, 1]
+    assert [len(each.facts) for each in found if each] == [2, 1]
     again.close()
 
 
@@ -161,7 +161,7 @@ def test_a_stop_saves_nothing_that_is_void(tmp_path: Path) -> None:
     assert [each.verdict.session for each in working.stop()] == ["s1"]
     again = SqliteStore(tmp_path / "s.db", "aside")
     found = [again.session(name) for name in ("s1", "s2")]
-    assert [each and len(each[1]) for each in found] == [1, None]
+    assert [each and len(each.facts) for each in found] == [1, None]
     assert again.sendings() == []
     again.close()
 

@@ -23,9 +23,11 @@ from spanward.saved import (
     SavedReports,
     SavedSession,
     SavedTrace,
+    SavedTurn,
     SavedUnit,
     Saving,
     Sending,
+    Stored,
 )
 from spanward.stores import StoreError, StoreFormatError, StoreInUseError
 from spanward.stores.codec import decoder, encode
@@ -41,6 +43,7 @@ def saving(clock: float = 1.0, **more: Any) -> Saving:
     known: dict[str, Any] = {
         "dropped": [],
         "sessions": [],
+        "turns": [],
         "facts": [],
         "traces": {},
         "jobs": {},
@@ -61,12 +64,22 @@ def session(name: str, seen: float = 1.0, **more: Any) -> SavedSession:
         "said_end": False,
         "pending": False,
         "latest": None,
-        "own": SavedPresence(1, 0, ((1, 2, 1), ("k", 1, 1)), {"k": 5}),
-        "traces": ((b"t" * 16, True),),
-        "units": (SavedUnit(None, False, False, False, ()),),
+        "steps": 1,
+        "numbered": 0,
+        "open_units": 1,
+        "owner": "",
         **more,
     }
     return SavedSession(name=name, seen=seen, **fields)
+
+
+UNIT = SavedUnit(None, False, False, False, ())
+TURNS = (
+    SavedTurn(None, 0, 0, None, UNIT),
+    SavedTurn(1, 2, 1, None, SavedUnit(1, True, False, False, ())),
+    SavedTurn("k", 1, 1, 5, None),
+)
+GONE = SavedTurn("gone", 1, 0, 7, None)
 
 
 @pytest.fixture
@@ -81,25 +94,31 @@ def test_everything_comes_back(path: Path) -> None:
     assert (store.clock, store.numbering, store.lost) == (0.0, FIRST, False)
     numbering = FIRST.loaded(["a", "b"])
     counts = SavedCounts(3, 1, {"fail": 1}, (("fail", "pass", 2),), 12.5)
-    trace = SavedTrace("s", (5, b"12345678", "s"), SavedPresence(0, 0, (), {}))
+    trace = SavedTrace("s", (5, b"12345678", "s"), None)
+    homeless = SavedTrace("s", None, SavedPresence(1, 0, ((1, 2, 1),), {"k": 5}))
     sending = Sending(4, "spans", 77, announced())
     store.commit(
         saving(
             9.5,
             numbering=numbering,
             sessions=[session("s")],
+            turns=[("s", one.turn, one) for one in (*TURNS, GONE)],
             facts=[("s", b"k1", b"one"), ("s", b"k2", b"two")],
-            traces={b"t": trace},
+            traces={b"t": trace, b"u": homeless},
             gone=[("session", "old")],
             counts={"spec": counts},
             sendings=[sending, Sending(5, "jsonl", 78, announced())],
         )
     )
-    store.commit(saving(10.5, numbering=numbering, facts=[("s", b"k1", None)], sent=[5]))
+    gone = [("s", GONE.turn, None)]
+    store.commit(
+        saving(10.5, numbering=numbering, turns=gone, facts=[("s", b"k1", None)], sent=[5])
+    )
     store.close()
     again = SqliteStore(path, ASIDE)
     assert (again.clock, again.numbering) == (10.5, numbering)
-    assert again.session("s") == (session("s"), [b"two"])
+    traces = [(b"t", False), (b"u", True)]
+    assert again.session("s") == Stored(session("s"), [b"two"], list(TURNS), traces)
     assert again.session("other") is None
     assert again.trace(b"t") == trace
     assert again.is_gone("session", "old")
@@ -112,9 +131,10 @@ def test_everything_comes_back(path: Path) -> None:
 def test_a_dropped_session_takes_its_facts_along(path: Path) -> None:
     """And a new one of the same name, in the same transaction, begins with none."""
     store = SqliteStore(path, ASIDE)
-    store.commit(saving(sessions=[session("s")], facts=[("s", b"k", b"old")]))
+    turns = [("s", one.turn, one) for one in TURNS]
+    store.commit(saving(sessions=[session("s")], turns=turns, facts=[("s", b"k", b"old")]))
     store.commit(saving(dropped=["s"], sessions=[session("s", 2.0)], facts=[("s", b"n", b"new")]))
-    assert store.session("s") == (session("s", 2.0), [b"new"])
+    assert store.session("s") == Stored(session("s", 2.0), [b"new"], [], [])
     store.commit(saving(dropped=["s"]))
     assert store.session("s") is None
     assert store.counts() == (0, 0, 0)
@@ -124,10 +144,9 @@ def test_a_dropped_session_takes_its_facts_along(path: Path) -> None:
 def test_sessions_by_how_quiet_they_are(path: Path) -> None:
     """Open, said to end, ended; urgent ones; and how many there are."""
     store = SqliteStore(path, ASIDE)
-    closed = (SavedUnit(None, True, False, False, ()),)
     rows = [session(f"open-{n}", float(n)) for n in range(4)]
     rows += [session("said", 2.0, said_end=True, pending=True)]
-    rows += [session(f"ended-{n}", float(n), ended=True, units=closed) for n in range(3)]
+    rows += [session(f"ended-{n}", float(n), ended=True, open_units=0) for n in range(3)]
     store.commit(saving(sessions=rows))
     assert store.counts() == (8, 5, 5)
     assert store.quiet(1.0, -1.0, -1.0, 9) == ["open-0", "open-1"]
@@ -137,7 +156,7 @@ def test_sessions_by_how_quiet_they_are(path: Path) -> None:
         *("ended-0", "ended-1", "ended-2", "open-0"),
     ]
     assert store.urgent() == ["said"]
-    store.commit(saving(sessions=[session("said", 3.0, ended=True, units=closed)]))
+    store.commit(saving(sessions=[session("said", 3.0, ended=True, open_units=0)]))
     assert store.counts() == (8, 4, 4)
     store.close()
 
@@ -156,7 +175,7 @@ def test_a_commit_that_fails_saves_nothing(path: Path) -> None:
     store.commit(full)
     found = store.session("s")
     assert found is not None
-    assert len(found[1]) == 500
+    assert len(found.facts) == 500
     store.close()
 
 

@@ -132,7 +132,7 @@ class Engine:
         if self._vault.keeps:
             return self._vault.counts()[2] + jobs
         sessions = self._registry.sessions.values()
-        return jobs + sum(not unit.ended for session in sessions for unit in session.units.values())
+        return jobs + sum(len(session.open) for session in sessions)
 
     def foresee(self, reports: Iterable[Report], now: float) -> None:
         """Learn whose session each trace is, before anything is judged: what ``check`` can do."""

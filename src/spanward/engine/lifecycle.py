@@ -140,7 +140,7 @@ class Lifecycle:
         for turn, unit in list(session.units.items()):
             if not session.presence.has(turn):
                 self._withdraw(unit)
-                del session.units[turn]
+                session.drop_unit(turn)
         turns: list[Turn | None] = [None]
         if self._plan.has_turns:
             turns += list(session.presence.turns)
@@ -253,7 +253,7 @@ class Lifecycle:
         for session in list(self._registry.sessions.values()):
             if not session.ended:
                 self._counters.sessions_closed[str(cause)] += 1
-            if not session.ended or any(not unit.ended for unit in session.units.values()):
+            if not session.ended or session.open:
                 each(partial(self._end_session, session, cause))
         for job in list(self._registry.jobs.values()):
             if job.begun and not job.unit.ended:

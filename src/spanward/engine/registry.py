@@ -83,7 +83,7 @@ class Registry:
         if session is None and name not in self.unsaved.dropped:
             saved = self.vault.session(name)
             if saved is not None:
-                session = self.sessions[name] = self.restore.session(*saved)
+                session = self.sessions[name] = self.restore.session(saved)
                 if not self.vault.keeps:
                     self._take_traces(session)
                 if any(session.traces.values()):
@@ -130,7 +130,7 @@ class Registry:
 
     def changed(self, unit: Unit) -> None:
         """Note that a unit changed, and so its session or job."""
-        unit.kept = None
+        unit.changed()
         session = self.sessions.get(unit.session or "")
         if session is not None:
             self.unsaved.sessions[session.name] = session
@@ -143,6 +143,8 @@ class Registry:
         for session in self.sessions.values():
             if not self.vault.keeps or session.seen != session.saved_seen:
                 self.unsaved.sessions[session.name] = session
+            if not self.vault.keeps:
+                session.changed.update(dict.fromkeys((*session.units, *session.own.turns)))
         if self.vault.keeps:
             return
         self.unsaved.traces |= self.traces
@@ -154,6 +156,7 @@ class Registry:
         """Everything that changed was saved."""
         for session in self.unsaved.sessions.values():
             session.saved_seen = session.seen
+            session.changed.clear()
             if session.table.unsaved:
                 session.table.unsaved.clear()
         self.unsaved.clear()

@@ -99,7 +99,11 @@ class Rest:
             seen = max(session.seen, self._started)  # what may be amended is kept anew at a start
             if seen + pause > now:
                 self._resting.append((seen, session))
-            elif session.seen != session.saved_seen or is_pending(session, self._plan):
+            elif (
+                session.seen != session.saved_seen
+                or session.changed
+                or is_pending(session, self._plan)
+            ):
                 self._registry.unsaved.sessions[session.name] = session
                 self._resting.append((now, session))
             else:
@@ -123,7 +127,7 @@ class Rest:
         now = self._now
         self._wake(session, now)
         self.warm(session, now)
-        for unit in session.units.values():
+        for unit in list(session.open.values()):
             self.resume(unit, now)
 
     def resume(self, unit: Unit, now: float) -> None:

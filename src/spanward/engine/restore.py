@@ -15,10 +15,10 @@ from spanward.engine.session import Job, Presence, Session, Trace
 from spanward.engine.unit import Unit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from spanward.engine.plan import Plan
-    from spanward.saved import SavedJob, SavedReports, SavedSession, SavedTrace, SavedUnit
+    from spanward.saved import SavedJob, SavedReports, SavedTrace, SavedUnit, Stored
 
 
 class Restore:
@@ -34,8 +34,9 @@ class Restore:
         self._started = started
         self._tracked = tracked
 
-    def session(self, saved: SavedSession, facts: Iterable[bytes]) -> Session:
+    def session(self, stored: Stored) -> Session:
         """A session; its presence is only its own until its traces are counted again."""
+        saved = stored.session
         session = Session(
             saved.name,
             saved.seen if saved.ended else max(saved.seen, self._started),
@@ -49,13 +50,18 @@ class Restore:
         session.ended = saved.ended
         session.said_end = saved.said_end
         session.latest = saved.latest
-        session.own.load(saved.own)
-        session.traces = dict(saved.traces)
-        session.gap = not session.table.load(facts) or session.gap
-        for one in saved.units:
-            kind = SESSION if one.turn is None else TURN
-            unit = session.units[one.turn] = Unit(kind, session, session=saved.name, turn=one.turn)
-            self._fill(unit, one)
+        session.own.steps, session.own.numbered = saved.steps, saved.numbered
+        session.traces = dict(stored.traces)
+        session.gap = not session.table.load(stored.facts) or not stored.whole or session.gap
+        for one in stored.turns:
+            if one.turn is not None:
+                session.own.load_turn(one.turn, one.items, one.steps, one.start)
+            if one.unit is not None:
+                kind = SESSION if one.turn is None else TURN
+                unit = Unit(kind, session, session=saved.name, turn=one.turn)
+                session.units[one.turn] = session.open[one.turn] = unit
+                self._fill(unit, one.unit)
+        session.changed.clear()
         return session
 
     def trace(self, saved: SavedTrace) -> Trace:

@@ -38,12 +38,14 @@ class Presence:
 
     ``steps`` counts the items that make a unit exist (all but plain spans), ``numbered`` those
     with a turn number that the runtime sent. Without ``by_turn`` turns are not looked at.
+    ``changed`` is told of turns of which something changed.
     """
 
-    __slots__ = ("_by_turn", "_ranked", "_starts", "numbered", "steps", "turns")
+    __slots__ = ("_by_turn", "_changed", "_ranked", "_starts", "numbered", "steps", "turns")
 
-    def __init__(self, *, by_turn: bool) -> None:
+    def __init__(self, *, by_turn: bool, changed: dict[Turn | None, None] | None = None) -> None:
         self._by_turn = by_turn
+        self._changed: dict[Turn | None, None] = {} if changed is None else changed
         self.steps = 0
         self.numbered = 0
         self.turns: dict[Turn, _TurnSeen] = {}
@@ -67,6 +69,7 @@ class Presence:
         if self._by_turn and start < self._starts.get(key, start + 1):
             self._starts[key] = start
             self._ranked = None
+            self._changed[key] = None
 
     def add(self, other: Presence) -> None:
         """Take what another presence knows into account."""
@@ -89,6 +92,19 @@ class Presence:
             self._see_turn(turn, items, steps)
         for key, start in saved.starts.items():
             self.see_start(key, start)
+
+    def save_turn(self, turn: Turn | None) -> tuple[int, int, int | None]:
+        """What is kept of one turn: its items, its steps, and its start if it is known by key."""
+        seen = self.turns.get(turn) if turn is not None else None
+        start = self._starts.get(turn) if isinstance(turn, str) else None
+        return (0, 0, start) if seen is None else (seen.items, seen.steps, start)
+
+    def load_turn(self, turn: Turn, items: int, steps: int, start: int | None) -> None:
+        """Know one turn again."""
+        if items:
+            self._see_turn(turn, items, steps)
+        if start is not None and isinstance(turn, str):
+            self.see_start(turn, start)
 
     def has(self, turn: Turn | None) -> bool:
         """Whether the session (None) or a turn has an item that makes it a unit."""
@@ -133,6 +149,7 @@ class Presence:
         return isinstance(turn, int) and isinstance(other, int) and turn > other
 
     def _see_turn(self, turn: Turn, items: int, steps: int) -> None:
+        self._changed[turn] = None
         seen = self.turns.get(turn)
         if seen is None:
             seen = self.turns[turn] = _TurnSeen()
@@ -153,12 +170,13 @@ class Session:
     ``said_end`` that the runtime called it ended. ``gap``: its beginning is not known to be
     complete. ``latest`` is the latest turn so far: the only one that need not end soon. ``epoch``
     is that of its beginning (see ``Numbering``). ``owner`` is the sender that opened it, empty when
-    that is not known.
+    that is not known. ``open`` are the units whose results are not final. ``changed`` are the turns
+    (None: the session's own unit) of which something changed since they were last saved.
     """
 
     __slots__ = (
-        "ended", "epoch", "gap", "latest", "name", "own", "owner", "presence", "said_end",
-        "saved_seen", "seen", "table", "traces", "units", "warm",
+        "changed", "ended", "epoch", "gap", "latest", "name", "open", "own", "owner", "presence",
+        "said_end", "saved_seen", "seen", "table", "traces", "units", "warm",
     )  # fmt: skip
 
     def __init__(
@@ -183,10 +201,12 @@ class Session:
         self.warm = False
         self.latest: Turn | None = None
         self.table = FactTable(name, tracked=tracked)
-        self.own = Presence(by_turn=by_turn)
+        self.changed: dict[Turn | None, None] = {}
+        self.own = Presence(by_turn=by_turn, changed=self.changed)
         self.presence = self.own
         self.traces: dict[bytes, bool] = {}
         self.units: dict[Turn | None, Unit] = {}
+        self.open: dict[Turn | None, Unit] = {}
 
     def facts(self, unit: Unit) -> Iterator[Fact]:
         """The facts of one of the session's units."""
@@ -199,7 +219,23 @@ class Session:
         kind = SESSION if turn is None else TURN
         unit = self.units[turn] = Unit(kind, self, session=self.name, turn=turn)
         unit.cold = len(self.table) > 0 and not self.presence.is_first(turn)
+        self.unit_changed(unit)
         return unit
+
+    def unit_changed(self, unit: Unit) -> None:
+        """Note that something of one of the session's units changed, its end perhaps."""
+        if self.units.get(unit.turn) is unit:
+            self.changed[unit.turn] = None
+            if unit.ended:
+                self.open.pop(unit.turn, None)
+            else:
+                self.open[unit.turn] = unit
+
+    def drop_unit(self, turn: Turn | None) -> Unit:
+        """Let go of the unit of the session itself or of a turn. Raises ``KeyError``."""
+        self.changed[turn] = None
+        self.open.pop(turn, None)
+        return self.units.pop(turn)
 
     def combine(self, whole: Presence, homeless: Iterable[Presence]) -> None:
         """Make the presence of the whole, given empty, from its own and those of its traces."""
@@ -252,6 +288,9 @@ class Job:
         self.members: set[str] = set()
         self.find = find
         self.unit = Unit(JOB, self, job=name)
+
+    def unit_changed(self, unit: Unit) -> None:
+        """Do nothing: a job is saved whole."""
 
     def facts(self, unit: Unit) -> Iterator[Fact]:
         """The facts of the job, without positions: across sessions, order is by time."""

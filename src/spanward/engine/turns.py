@@ -61,7 +61,7 @@ class Turns:
             return []
         ranked = len(session.presence.ranked())
         numbers = [number for number in self._named & session.units.keys() if number <= ranked]
-        return [session.units.pop(number) for number in numbers]
+        return [session.drop_unit(number) for number in numbers]
 
     def make_named(self, session: Session) -> None:
         """Units for the turns that specs name, be they empty (semantics, section 6)."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Facts(Protocol):
-    """Where the facts of a unit are read from.
+    """Where the facts of a unit are read from, and who is told of its changes.
 
     ``gap``: some of them are missing, or may be. ``epoch``: that of its beginning; what a matcher
     says that was loaded later is not known of all of them.
@@ -27,6 +27,7 @@ class Facts(Protocol):
     epoch: int
 
     def facts(self, unit: Unit) -> Iterable[Fact]: ...
+    def unit_changed(self, unit: Unit) -> None: ...
 
 
 Concerned = list[tuple["Concern", "Fact"]]
@@ -44,7 +45,7 @@ class Unit:
     """
 
     __slots__ = (
-        "cold", "due", "ended", "job", "kept", "kind", "monitors", "named", "session", "source",
+        "_due", "_ended", "_named", "cold", "job", "kept", "kind", "monitors", "session", "source",
         "turn",
     )  # fmt: skip
 
@@ -63,11 +64,49 @@ class Unit:
         self.turn = turn
         self.job = job
         self.monitors: dict[int, Monitor] = {}
-        self.ended = False
-        self.due = False
-        self.named = False
+        self._ended = False
+        self._due = False
+        self._named = False
         self.cold = False
         self.kept: Kept | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether every result is final."""
+        return self._ended
+
+    @ended.setter
+    def ended(self, ended: bool) -> None:
+        if ended != self._ended:
+            self._ended = ended
+            self.changed()
+
+    @property
+    def due(self) -> bool:
+        """Whether the end of a turn is set."""
+        return self._due
+
+    @due.setter
+    def due(self, due: bool) -> None:
+        if due != self._due:
+            self._due = due
+            self.changed()
+
+    @property
+    def named(self) -> bool:
+        """Whether there is no item of the turn, but specs that name it."""
+        return self._named
+
+    @named.setter
+    def named(self, named: bool) -> None:
+        if named != self._named:
+            self._named = named
+            self.changed()
+
+    def changed(self) -> None:
+        """Note that something changed that is kept of it."""
+        self.kept = None
+        self.source.unit_changed(self)
 
     def fold(self, concerns: Iterable[Concern], fact: Fact, plan: Plan) -> None:
         """Take a fact into account that is new, and among the unit's facts already.

@@ -14,6 +14,7 @@ from spanward.saved import (
     SavedReports,
     SavedSession,
     SavedTrace,
+    SavedTurn,
     SavedUnit,
 )
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from spanward.engine.reports import Reports
     from spanward.engine.session import Job, Session, Trace
     from spanward.engine.unit import Unit
+    from spanward.saved import Turn
 
 
 class Unsaved:
@@ -55,6 +57,11 @@ class Unsaved:
         return Changes(
             dropped=list(self.dropped),
             sessions=[saved_session(session, plan) for session in self.sessions.values()],
+            turns=[
+                (session.name, turn, saved_turn(session, turn, plan))
+                for session in self.sessions.values()
+                for turn in session.changed
+            ],
             facts=[
                 (session.name, key, packed)
                 for session in self.sessions.values()
@@ -76,7 +83,7 @@ class Unsaved:
 
 
 def saved_session(session: Session, plan: Plan) -> SavedSession:
-    """A session as it is kept, without its facts."""
+    """A session as it is kept, without its facts and turns."""
     return SavedSession(
         name=session.name,
         epoch=session.epoch,
@@ -86,17 +93,27 @@ def saved_session(session: Session, plan: Plan) -> SavedSession:
         pending=is_pending(session, plan),
         seen=session.seen,
         latest=session.latest,
-        own=session.own.save(),
-        traces=tuple(session.traces.items()),
-        units=tuple(_saved_unit(unit, plan) for unit in session.units.values()),
+        steps=session.own.steps,
+        numbered=session.own.numbered,
+        open_units=len(session.open),
         owner=session.owner,
     )
+
+
+def saved_turn(session: Session, turn: Turn | None, plan: Plan) -> SavedTurn | None:
+    """A turn as it is kept, or the session's own unit; None when there is nothing of it."""
+    unit = session.units.get(turn)
+    items, steps, start = session.own.save_turn(turn)
+    if unit is None and not items and start is None:
+        return None
+    kept = None if unit is None else _kept(unit, plan).unit
+    return SavedTurn(turn, items, steps, start, kept)
 
 
 def is_pending(session: Session, plan: Plan) -> bool:
     """Whether something of a session is to be done before it is idle or forgotten."""
     return (session.said_end and not session.ended) or any(
-        not unit.ended and (unit.due or _kept(unit, plan).waits) for unit in session.units.values()
+        unit.due or _kept(unit, plan).waits for unit in session.open.values()
     )
 
 
@@ -116,7 +133,7 @@ def saved_job(job: Job, plan: Plan) -> SavedJob:
         seen=job.seen,
         steps=job.steps,
         members=tuple(sorted(job.members)),
-        unit=_saved_unit(job.unit, plan),
+        unit=_kept(job.unit, plan).unit,
     )
 
 
@@ -141,20 +158,11 @@ class Kept(msgspec.Struct, frozen=True):
     waits: bool
 
 
-def _saved_unit(unit: Unit, plan: Plan) -> SavedUnit:
-    return _kept(unit, plan).unit
-
-
 def _kept(unit: Unit, plan: Plan) -> Kept:
     """A unit as it is kept, made once until it changes: sessions change more often than units."""
-    kept = unit.kept
-    if kept is None or not _is_still(kept.unit, unit):
-        kept = unit.kept = Kept(_as_it_is(unit, plan), _waits(unit, plan))
-    return kept
-
-
-def _is_still(kept: SavedUnit, unit: Unit) -> bool:
-    return (kept.ended, kept.named, kept.due) == (unit.ended, unit.named, unit.due)
+    if unit.kept is None:
+        unit.kept = Kept(_as_it_is(unit, plan), _waits(unit, plan))
+    return unit.kept
 
 
 def _waits(unit: Unit, plan: Plan) -> bool:

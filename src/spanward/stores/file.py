@@ -46,10 +46,16 @@ CREATE TRIGGER session_goes AFTER DELETE ON sessions BEGIN
     UPDATE totals SET sessions = sessions - 1, open = open - 1 + old.ended,
         units = units - old.open_units;
     DELETE FROM facts WHERE session = old.id;
+    DELETE FROM turns WHERE session = old.id;
 END;
 CREATE TABLE facts (session INTEGER NOT NULL, key BLOB NOT NULL, data BLOB NOT NULL);
 CREATE UNIQUE INDEX facts_by_key ON facts (session, key);
-CREATE TABLE traces (id BLOB PRIMARY KEY, data BLOB NOT NULL);
+CREATE TABLE turns (session INTEGER NOT NULL, turn BLOB NOT NULL, data BLOB NOT NULL);
+CREATE UNIQUE INDEX turns_by_turn ON turns (session, turn);
+CREATE TABLE traces (
+    id BLOB PRIMARY KEY, session TEXT NOT NULL, follows INTEGER NOT NULL, data BLOB NOT NULL
+);
+CREATE INDEX traces_of_session ON traces (session);
 CREATE TABLE jobs (name TEXT PRIMARY KEY, data BLOB NOT NULL);
 CREATE TABLE reports (id BLOB PRIMARY KEY, data BLOB NOT NULL);
 CREATE TABLE gone (kind TEXT NOT NULL, name TEXT NOT NULL, UNIQUE (kind, name));

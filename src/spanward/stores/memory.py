@@ -16,8 +16,10 @@ from spanward.saved import (
     SavedReports,
     SavedSession,
     SavedTrace,
+    SavedTurn,
     Saving,
     Sending,
+    Stored,
 )
 
 _MOST_GONE: Final = 1_000_000
@@ -39,6 +41,8 @@ class MemoryStore:
         self._gone: dict[tuple[str, str], None] = {}
         self._sessions: dict[str, SavedSession] = {}
         self._facts: defaultdict[str, list[bytes]] = defaultdict(list)
+        self._turns: defaultdict[str, list[SavedTurn]] = defaultdict(list)
+        self._traces_of: defaultdict[str, list[tuple[bytes, bool]]] = defaultdict(list)
         self._traces: dict[bytes, SavedTrace] = {}
         self._jobs: list[SavedJob] = []
         self._reports: list[tuple[bytes, SavedReports]] = []
@@ -52,7 +56,12 @@ class MemoryStore:
         for session, _, packed in changes.facts:
             if packed is not None:
                 self._facts[session].append(packed)
+        for session, _, turn in changes.turns:
+            if turn is not None:
+                self._turns[session].append(turn)
         self._traces = {key: one for key, one in changes.traces.items() if one is not None}
+        for key, trace in self._traces.items():
+            self._traces_of[trace.home(key)].append((key, trace.homeless is not None))
         self._jobs = [one for one in changes.jobs.values() if one is not None]
         self._reports = [(key, one) for key, one in changes.reports.items() if one is not None]
         self._gone |= dict.fromkeys(changes.gone)
@@ -63,6 +72,8 @@ class MemoryStore:
         """Let go of what is held, but for the names of what is gone."""
         self._sessions = {}
         self._facts = defaultdict(list)
+        self._turns = defaultdict(list)
+        self._traces_of = defaultdict(list)
         self._traces = {}
         self._jobs = []
         self._reports = []
@@ -80,10 +91,13 @@ class MemoryStore:
 
     # --- what is held
 
-    def session(self, name: str) -> tuple[SavedSession, list[bytes]] | None:
-        """A session and its packed facts, once."""
+    def session(self, name: str) -> Stored | None:
+        """All that is held of a session, once."""
         saved = self._sessions.pop(name, None)
-        return None if saved is None else (saved, self._facts.pop(name, []))
+        if saved is None:
+            return None
+        facts, turns = self._facts.pop(name, []), self._turns.pop(name, [])
+        return Stored(saved, facts, turns, self._traces_of.pop(name, []))
 
     def trace(self, trace_id: bytes) -> SavedTrace | None:
         """A trace, once."""

@@ -22,8 +22,11 @@ from spanward.saved import (
     SavedReports,
     SavedSession,
     SavedTrace,
+    SavedTurn,
     Saving,
     Sending,
+    Stored,
+    Turn,
 )
 from spanward.stores import StoreError
 from spanward.stores.codec import decoder, encode
@@ -52,7 +55,21 @@ _DROP_FACT: Final = """
 DELETE FROM facts WHERE key = ? AND session = (SELECT id FROM sessions WHERE name = ?)
 """
 
+_PUT_TURN: Final = """
+INSERT INTO turns (session, turn, data) SELECT id, ?, ? FROM sessions WHERE name = ?
+ON CONFLICT (session, turn) DO UPDATE SET data = excluded.data
+"""
+_DROP_TURN: Final = """
+DELETE FROM turns WHERE turn = ? AND session = (SELECT id FROM sessions WHERE name = ?)
+"""
+_PUT_TRACE: Final = """
+INSERT INTO traces (id, session, follows, data) VALUES (?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET session = excluded.session, follows = excluded.follows,
+    data = excluded.data
+"""
+
 _session: Final = decoder(SavedSession)
+_turn: Final = decoder(SavedTurn)
 _trace: Final = decoder(SavedTrace)
 _job: Final = decoder(SavedJob)
 _reports: Final = decoder(SavedReports)
@@ -111,8 +128,8 @@ class SqliteStore:
 
     # --- what was saved
 
-    def session(self, name: str) -> tuple[SavedSession, list[bytes]] | None:
-        """A session and its packed facts."""
+    def session(self, name: str) -> Stored | None:
+        """All that is kept of a session."""
         row = self._one("SELECT id, data FROM sessions WHERE name = ?", name)
         if row is None:
             return None
@@ -121,7 +138,17 @@ class SqliteStore:
             self._damaged.add(name)
             return None
         facts = self._all("SELECT data FROM facts WHERE session = ?", row[0])
-        return saved, [data for (data,) in facts]
+        kept = self._all("SELECT data FROM turns WHERE session = ? ORDER BY rowid", row[0])
+        read = [self._read(_turn, data) for (data,) in kept]
+        turns = [turn for turn in read if turn is not None]
+        traces = self._all("SELECT id, follows FROM traces WHERE session = ? ORDER BY rowid", name)
+        return Stored(
+            saved,
+            facts=[data for (data,) in facts],
+            turns=turns,
+            traces=[(trace_id, bool(follows)) for trace_id, follows in traces],
+            whole=len(turns) == len(read),
+        )
 
     def trace(self, trace_id: bytes) -> SavedTrace | None:
         """A trace."""
@@ -216,7 +243,8 @@ class SqliteStore:
         put = [(key, data, name) for name, key, data in changes.facts if data is not None]
         self._many(_PUT_FACT, put)
         self._many(_DROP_FACT, [(key, name) for name, key, data in changes.facts if data is None])
-        self._many_or_none("traces", "id", changes.traces)
+        self._save_turns(changes.turns)
+        self._save_traces(changes.traces)
         self._many_or_none("jobs", "name", changes.jobs)
         self._many_or_none("reports", "id", changes.reports)
         if changes.gone:
@@ -224,6 +252,22 @@ class SqliteStore:
             self._db.execute(
                 "DELETE FROM gone WHERE rowid <= (SELECT max(rowid) FROM gone) - ?", (_MOST_GONE,)
             )
+
+    def _save_turns(self, turns: list[tuple[str, Turn | None, SavedTurn | None]]) -> None:
+        kept = [(encode(turn), saved, name) for name, turn, saved in turns]
+        put = [(turn, encode(saved), name) for turn, saved, name in kept if saved is not None]
+        self._many(_PUT_TURN, put)
+        self._many(_DROP_TURN, [(turn, name) for turn, saved, name in kept if saved is None])
+
+    def _save_traces(self, traces: dict[bytes, SavedTrace | None]) -> None:
+        gone = [(trace_id,) for trace_id, saved in traces.items() if saved is None]
+        self._many("DELETE FROM traces WHERE id = ?", gone)
+        put = [
+            (trace_id, saved.home(trace_id), saved.homeless is not None, encode(saved))
+            for trace_id, saved in traces.items()
+            if saved is not None
+        ]
+        self._many(_PUT_TRACE, put)
 
     def _many_or_none(self, table: str, key: str, values: Any) -> None:
         """Put values by key into a table, and delete where the value is None."""
