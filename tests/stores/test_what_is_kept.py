@@ -252,3 +252,52 @@ def test_a_damaged_row_is_a_gap_and_no_more(tmp_path: Path, caplog: Any) -> None
         ("never-rm", "whole", None, "pass", 0),
         ("never-rm", "fact", None, "unknown", 1),
     }
+
+
+def test_the_end_of_a_turn_is_due_after_a_restart(
+    tmp_path: Path, restart: Callable[[Process], None]
+) -> None:
+    """Nothing of the turn itself changed when a later one began, but that it ends soon."""
+    specs = [{"name": "calm", "unit": "turn", "assert": {"never": RM}}]
+    process = Process(tmp_path / "s.db", compiled(specs), Limits(settle=5.0, idle_timeout=1e6))
+    take(process, said("a", "cat", 1, turn=1))
+    take(process, said("a", "cat", 2, turn=2))
+    restart(process)
+    process.wait(6.0)
+    assert of(process) == {("calm", "a", 1, "pass", 0)}
+
+
+def test_the_start_of_a_turn_that_a_late_report_tells_is_kept(
+    tmp_path: Path, restart: Callable[[Process], None]
+) -> None:
+    """Too late to change its item, it changes which turn was the first."""
+    specs = [{"name": "few", "unit": "turn", "assert": {"count": {"match": LS, "max": 1}}}]
+    limits = Limits(settle=1e6, idle_timeout=1e6, amend_window=1.0)
+    process = Process(tmp_path / "s.db", compiled(specs), limits)
+    take(process, said("a", "ls", 5, turn_key="kb"), said("a", "ls", 6, turn_key="kb"))
+    take(process, said("a", "ls", 9, turn_key="ka", call_id="c"))
+    process.wait(2.0)
+    take(process, said("a", "ls", 9, turn_key="ka", call_id="c", start_ns=1))
+    assert process.engine.counters.fates["late"] == 1
+    restart(process)
+    process.finish()
+    assert ("few", "a", 1, "pass", 0) in of(process)
+
+
+def test_a_session_of_many_traces_and_turns_is_saved_a_little_at_a_time(tmp_path: Path) -> None:
+    """A group writes what it changed, however long the session is; all of it comes back."""
+    specs = [{"name": "few", "unit": "turn", "assert": {"count": {"match": RM, "max": 1}}}]
+    limits = Limits(settle=1e6, idle_timeout=1e6, amend_window=1.0)
+    process = Process(tmp_path / "s.db", compiled(specs), limits)
+    for at in range(300):
+        process.take([said("a", "cat", at, f"t{at}", turn=at)])
+        changes = process.engine.changes()
+        assert len(changes.turns) <= 3  # the session's own unit, this turn, and the one before
+        assert len(changes.traces) == len(changes.sessions) == 1
+        process.save()
+    process.crash()
+    take(process, said("a", "rm", 1000, "t7", turn=7), said("a", "rm", 1001, "t9", turn=7))
+    process.finish()
+    told = of(process)
+    assert ("few", "a", 7, "fail", 0) in told
+    assert len(told) == 300
