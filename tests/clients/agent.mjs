@@ -1,11 +1,16 @@
-// An agent on the JavaScript SDK: `node agent.mjs TRANSPORT NAME`; what it does is told in agent.py.
+// An agent on the JavaScript SDK: `node agent.mjs TRANSPORT NAME [logs]`; what it does is told in
+// agent.py. With "logs" it tells of its steps in log records.
 
 import { createInterface } from "node:readline";
 
 import { DiagLogLevel, diag } from "@opentelemetry/api";
+import { OTLPLogExporter as GrpcLogs } from "@opentelemetry/exporter-logs-otlp-grpc";
+import { OTLPLogExporter as JsonLogs } from "@opentelemetry/exporter-logs-otlp-http";
+import { OTLPLogExporter as ProtoLogs } from "@opentelemetry/exporter-logs-otlp-proto";
 import { OTLPTraceExporter as GrpcExporter } from "@opentelemetry/exporter-trace-otlp-grpc";
 import { OTLPTraceExporter as JsonExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { OTLPTraceExporter as ProtoExporter } from "@opentelemetry/exporter-trace-otlp-proto";
+import { BatchLogRecordProcessor, LoggerProvider } from "@opentelemetry/sdk-logs";
 import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base";
 
 const SESSIONS = 4;
@@ -45,16 +50,31 @@ diag.setLogger(
   { logLevel: DiagLogLevel.ALL },
 );
 
-const [transport, name] = process.argv.slice(2);
-const provider = new BasicTracerProvider({
-  spanProcessors: [
-    new BatchSpanProcessor(new EXPORTERS[transport](), {
-      scheduledDelayMillis: 50,
-      maxExportBatchSize: 16,
-    }),
-  ],
-});
-const tracer = provider.getTracer("agent");
+const LOGS = { grpc: GrpcLogs, json: JsonLogs, protobuf: ProtoLogs };
+const BATCHES = { scheduledDelayMillis: 50, maxExportBatchSize: 16 };
+
+const [transport, name, signal] = process.argv.slice(2);
+
+/** What provides, and what tells of a step with some attributes. */
+function spans() {
+  const exporter = new EXPORTERS[transport]();
+  const provider = new BasicTracerProvider({
+    spanProcessors: [new BatchSpanProcessor(exporter, BATCHES)],
+  });
+  const tracer = provider.getTracer("agent");
+  return [provider, (attributes) => tracer.startSpan("tool.call", { attributes }).end()];
+}
+
+function logs() {
+  const exporter = new LOGS[transport]();
+  const provider = new LoggerProvider({
+    processors: [new BatchLogRecordProcessor({ exporter, ...BATCHES })],
+  });
+  const logger = provider.getLogger("agent");
+  return [provider, (attributes) => logger.emit({ eventName: "work", attributes })];
+}
+
+const [provider, step] = signal === "logs" ? logs() : spans();
 
 let number = 0;
 for await (const line of createInterface({ input: process.stdin })) {
@@ -64,7 +84,7 @@ for await (const line of createInterface({ input: process.stdin })) {
       "hangar.turn": number,
       "gen_ai.tool.name": "work",
     };
-    tracer.startSpan("tool.call", { attributes }).end();
+    step(attributes);
     number += 1;
   }
 }

@@ -20,11 +20,14 @@ SPECS = """
 name: all-steps
 assert: {{count: {{match: {{tool: {{name: work}}}}, min: {steps}, max: {steps}}}}}
 ---
+name: all-records
+assert: {{count: {{match: {{event: work}}, min: 1}}}}
+---
 name: each-step
 unit: turn
 assert: {{never: {{tool: {{name: work}}}}}}
 """
-"""The one holds if a session has exactly its steps; the other gives a verdict for each, at once."""
+"""A session holds if it has exactly its steps; each step gives a verdict, at once."""
 
 CONFIG = """
 receivers:
@@ -177,12 +180,10 @@ class Served:
             if name.startswith("spanward_records_total{") and number
         }
 
-    def matches(self) -> float:
-        """How many steps were judged in all lives."""
-        counted = self.figures()
-        return counted[
-            'spanward_spec_matches_total{operator="count",severity="warning",spec="all-steps"}'
-        ]
+    def matches(self, spec: str = "all-steps") -> float:
+        """How many steps, or log records of steps, were judged in all lives."""
+        labels = f'operator="count",severity="warning",spec="{spec}"'
+        return self.figures()[f"spanward_spec_matches_total{{{labels}}}"]
 
     def lines(self, spec: str) -> list[dict[str, Any]]:
         """The verdicts of a spec that were written, in all lives."""

@@ -29,13 +29,14 @@ class Client:
     """An agent with an exporter, and perhaps rotel between it and the service.
 
     ``hop`` is the protocol in which rotel sends on. What ``gives_up`` loses spans when nobody
-    answers.
+    answers. With ``logs`` it tells of its steps in log records; that for Node.js can.
     """
 
     exporter: str
     hop: str | None = None
     more: dict[str, str] = field(default_factory=dict)
     gives_up: bool = False
+    logs: bool = False
 
     def __str__(self) -> str:
         name = self.exporter if self.exporter.startswith("node") else f"python-{self.exporter}"
@@ -84,7 +85,8 @@ class Sender:
             said["OTEL_EXPORTER_OTLP_TIMEOUT"] = "60000"
             transport = exporter.removeprefix("node-")
             agent = installed.places[NODE]
-            return Process(log, "node", agent, transport, self.name, **said)
+            signal = "logs" if self.client.logs else "traces"
+            return Process(log, "node", agent, transport, self.name, signal, **said)
         said["OTEL_EXPORTER_OTLP_TIMEOUT"] = "60"
         return Process(log, sys.executable, HERE / "agent.py", exporter, self.name, **said)
 

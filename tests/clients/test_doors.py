@@ -103,3 +103,15 @@ def test_what_clients_send_over_http_is_read(
         assert head.startswith("post /v1/traces http/1.1")
         assert all(word in head for word in (*shows, f"authorization: bearer {TOKEN}")), head
         assert ("content-length" in head) != ("transfer-encoding: chunked" in head)
+
+
+@pytest.mark.parametrize("exporter", ["node-grpc", "node-json", "node-protobuf"])
+def test_log_records_are_judged_too(
+    guarded: Served, installed: Installed, exporter: str, must_have: Callable[[Client], None]
+) -> None:
+    """Some runtimes tell of what they do in logs only."""
+    client = Client(exporter, more=GZIP, logs=True)
+    must_have(client)
+    before = guarded.matches("all-records")
+    with sending(Sender(client, installed, guarded, TOKEN)) as sender:
+        until(lambda: guarded.matches("all-records") == before + 4, lambda: sender.said)
