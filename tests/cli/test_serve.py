@@ -189,3 +189,18 @@ def test_the_demo_shows_a_violation_and_what_led_to_it() -> None:
     assert "here:   tool.call delete_file" in result.output
     assert 'result="fail",severity="critical",spec="never-delete-builds"} 1.0' in result.output
     assert "PASS    few-retries" in result.output
+
+
+def test_a_healthcheck_does_not_import_the_service() -> None:
+    """A container is asked every few seconds: it must not cost the start of a service."""
+    script = """
+import atexit, sys
+from spanward.cli import main
+atexit.register(lambda: print(*sorted(sys.modules)))
+main(["healthcheck", "--endpoint", "127.0.0.1:1"])
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert "not ready" in ran.stderr
+    assert {"grpc", "aiohttp", "opentelemetry", "spanward.app"}.isdisjoint(ran.stdout.split())
