@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -104,6 +105,37 @@ def test_healthcheck_asks_a_running_service(serving: Serving) -> None:
     result = CliRunner().invoke(main, ask)
     assert result.exit_code == 1
     assert "not ready" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "name", ["{folder}/notify", "@spanward-{folder}"], ids=["path", "abstract"]
+)
+def test_a_service_manager_is_told(
+    folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When it is ready, so that what needs it can start; and when it begins to stop."""
+    name = name.format(folder=folder)
+    monkeypatch.setenv("NOTIFY_SOCKET", name)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(name.replace("@", "\0"))
+        manager.settimeout(30)
+        specs, config = str(folder / "spec.yaml"), str(folder / "config.yaml")
+        process = Serving("--specs", specs, "--config", config)
+        assert manager.recv(100) == b"READY=1"
+        assert page(process.admin_port, "/readyz") == "ready\n"
+        assert process.stop()[0] == 0
+        assert manager.recv(100) == b"STOPPING=1"
+
+
+def test_a_service_manager_that_has_gone_is_no_matter(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is logged, and the service serves."""
+    monkeypatch.setenv("NOTIFY_SOCKET", str(folder / "nobody"))
+    specs, config = str(folder / "spec.yaml"), str(folder / "config.yaml")
+    process = Serving("--specs", specs, "--config", config)
+    assert process.stop()[0] == 0
+    assert "could not be told STOPPING=1" in process.said
 
 
 def serve(*options: str) -> tuple[int, str]:
