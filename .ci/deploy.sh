@@ -247,3 +247,10 @@ collector() {
     fi
     deploy_tests tests/deploy/test_collector.py tests/deploy/test_hops.py
 }
+
+systemd_unit() {
+    debian systemd systemd-analyze strace strace || return 0
+    systemd-analyze --version | head -1
+    systemd-analyze security --offline=yes --no-pager deploy/systemd/spanward.service | tail -2
+    deploy_tests tests/deploy/test_unit.py
+}
