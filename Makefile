@@ -7,7 +7,7 @@ BENCH ?=
 KILLS ?= 300
 SECONDS ?= 600
 
-.PHONY: help demo test lint torture attack fuzz bench clean
+.PHONY: help demo test lint torture attack fuzz bench release clean
 .SILENT:
 
 help: ## what there is to run
@@ -47,6 +47,9 @@ fuzz: $(READY) ## coverage-guided fuzzing of the decoders (SECONDS=600 each; nee
 
 bench: $(READY) ## spans a second and core, costs by stage, memory a session (BENCH=--quick for a taste)
 	$(BIN)/python bench/run.py $(BENCH)
+
+release: ## what a release consists of, from the last commit, into dist/ (see docs/releasing.md)
+	deploy/release/build dist
 
 clean: ## remove the environments and everything that was built
 	rm -rf $(VENV) .venv-* build dist .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache \

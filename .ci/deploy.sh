@@ -275,3 +275,21 @@ compose_file() {
         bwrap --dev-bind / / --unshare-net --die-with-parent \
         .venv/bin/python -m pytest --quiet -p no:cacheprovider tests/deploy/test_compose.py
 }
+
+release() {
+    [[ -x "${SPANWARD_HELM:-}" ]] || helm_program
+    deploy/release/build "$SCRATCH/release" >/dev/null
+    export SPANWARD_RELEASE="$SCRATCH/release"
+    deploy_tests tests/deploy/test_release.py
+    # The same commit gives the same bytes.
+    deploy/release/build "$SCRATCH/again" >/dev/null
+    diff "$SCRATCH/release/SHA256SUMS" "$SCRATCH/again/SHA256SUMS"
+    # A bill without a package, and a wheel that is another one than the sums say.
+    cp -R "$SCRATCH/release" "$SCRATCH/broken-release"
+    sed -i 's/"name": "click"/"name": "clack"/' "$SCRATCH"/broken-release/*.cdx.json
+    echo >>"$(echo "$SCRATCH"/broken-release/*.whl)"
+    SPANWARD_RELEASE="$SCRATCH/broken-release" must_fail "bill" \
+        deploy_tests tests/deploy/test_release.py -k bill_names
+    SPANWARD_RELEASE="$SCRATCH/broken-release" must_fail "sum" \
+        deploy_tests tests/deploy/test_release.py -k sums
+}
