@@ -1,7 +1,8 @@
 # spanward as an image. From the top of the repository:
 #
 #   docker build -t spanward .
-#   docker run --read-only --cap-drop ALL -p 127.0.0.1:4317:4317 -p 127.0.0.1:9464:9464 \
+#   docker run --read-only --cap-drop ALL --stop-timeout 30 \
+#     -p 127.0.0.1:4317:4317 -p 127.0.0.1:4318:4318 -p 127.0.0.1:9464:9464 \
 #     -v ./specs:/etc/spanward/specs:ro -v spanward:/var/lib/spanward spanward
 #
 # The other commands are there too: docker run --rm -v ./specs:/specs:ro spanward lint /specs
@@ -49,7 +50,7 @@ VOLUME /var/lib/spanward
 WORKDIR /var/lib/spanward
 # A number, so that a cluster can see that it is not root.
 USER 10001:10001
-EXPOSE 4317 9464
+EXPOSE 4317 4318 9464
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=10s \
     CMD ["spanward", "healthcheck"]

@@ -100,8 +100,8 @@ def test_a_sidecar_hears_its_own_pod_only(tmp_path: Path) -> None:
     """And a gateway everybody whom the network policy lets through."""
     sidecar, _ = config_of(rendered("--set", "mode=sidecar"), tmp_path)
     gateway, _ = config_of(rendered("--set", "mode=gateway"), tmp_path)
-    hosts = (sidecar.grpc.endpoint.host, gateway.grpc.endpoint.host)
-    assert hosts == ("127.0.0.1", "0.0.0.0")  # noqa: S104
+    assert [sidecar.grpc.endpoint.host, sidecar.http.endpoint.host] == ["127.0.0.1"] * 2
+    assert [gateway.grpc.endpoint.host, gateway.http.endpoint.host] == ["0.0.0.0"] * 2  # noqa: S104
 
 
 def test_what_the_user_configures_is_laid_over(tmp_path: Path) -> None:
@@ -110,6 +110,19 @@ def test_what_the_user_configures_is_laid_over(tmp_path: Path) -> None:
     config, problems = config_of(rendered(*options), tmp_path)
     assert not problems.found
     assert (config.limits.settle, config.store, config.jsonl) == (3.0, None, "-")
+
+
+@pytest.mark.parametrize("values", EXAMPLES)
+def test_the_service_makes_room_before_the_kernel_does(values: Path, tmp_path: Path) -> None:
+    """Its own limits of memory are below the container's."""
+    objects = rendered("--values", str(values))
+    config, _ = config_of(objects, tmp_path)
+    (pod,) = pods(objects)
+    most = container(pod)["resources"]["limits"]["memory"]
+    mib = int(most[:-2]) * {"Mi": 1, "Gi": 1024}[most[-2:]]
+    assert config.memory.soft_mib is not None
+    assert config.memory.hard_mib is not None
+    assert config.memory.soft_mib < config.memory.hard_mib < 0.9 * mib
 
 
 @pytest.mark.parametrize("values", EXAMPLES)
@@ -163,15 +176,20 @@ def test_secrets_are_where_the_configuration_says(tmp_path: Path) -> None:
     """TLS and the token: the files that it names are mounted."""
     names = ("tls.existingSecret=t", "tls.clientCA=true", "bearerToken.existingSecret=b")
     objects = rendered("--set", ",".join(names), "--set", "bearerToken.key=secret")
-    text = one(objects, "ConfigMap", f"{NAME}-config")["data"]["spanward.yaml"]
-    grpc = yaml.safe_load(text)["receivers"]["otlp_grpc"]
-    files = {*grpc["tls"].values(), grpc["bearer_token_file"]}
+    config, problems = config_of(objects, tmp_path)
+    assert render_all(problems.found) == ""
+    files = set()
+    for receiver in (config.grpc, config.http):
+        assert receiver.tls is not None
+        files |= {receiver.tls.cert, receiver.tls.key, receiver.tls.client_ca}
+        files |= {receiver.bearer_token_file}
     (pod,) = pods(objects)
     folders = {mount["mountPath"] for mount in container(pod)["volumeMounts"]}
-    assert {str(Path(file).parent) for file in files} <= folders
+    assert {str(file.parent) for file in files if file} <= folders
+    assert len(files) == 4
     token = next(each for each in pod["volumes"] if each["name"] == "spanward-token")
     assert token["secret"]["items"] == [{"key": "secret", "path": "token"}]
-    plain, _ = pods(rendered())[0], None
+    (plain,) = pods(rendered())
     assert {"spanward-tls", "spanward-token"}.isdisjoint(v["name"] for v in plain["volumes"])
 
 
@@ -181,7 +199,8 @@ def test_secrets_are_where_the_configuration_says(tmp_path: Path) -> None:
 def test_one_replica_has_a_service_and_many_have_names() -> None:
     """A service in front of many would spread a session over them."""
     alone = rendered()
-    assert one(alone, "Service")["spec"]["ports"][0]["port"] == 4317
+    ports = one(alone, "Service")["spec"]["ports"]
+    assert [port["port"] for port in ports] == [4317, 4318]
     assert "PodDisruptionBudget" not in kinds(alone)
     many = rendered("--set", "gateway.replicas=3")
     services = [each for each in many if each["kind"] == "Service"]

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -19,10 +21,10 @@ import grpc
 import pytest
 
 from tests.deploy.container import Container, Image
-from tests.deploy.tools import given, tool
+from tests.deploy.tools import DEPLOY, given, tool
 from tests.service.world import NEVER_RM, call, export, figures, otlp_endpoint, page, request
 
-GRPC, ADMIN = 4317, 9464
+GRPC, HTTP, ADMIN = 4317, 4318, 9464
 STORE: Final = "/var/lib/spanward"
 SPECS: Final = "/etc/spanward/specs"
 FAILED: Final = (
@@ -122,6 +124,14 @@ for source in site.rglob("*.py"):
     assert (container.wait(), container.out, container.said) == (0, [], [])
 
 
+def test_it_exposes_where_it_listens(image: Image) -> None:
+    """The ports of the configuration that is in it."""
+    config = (DEPLOY / "spanward.yaml").read_text("utf-8")
+    ports = set(re.findall(r"SPANWARD_BIND:-127.0.0.1}:(\d+)", config))
+    assert {f"{port}/tcp" for port in ports} == set(image.config["ExposedPorts"])
+    assert ports == {str(port) for port in (GRPC, HTTP, ADMIN)}
+
+
 def test_its_health_is_asked_as_the_image_says(run: Run, image: Image) -> None:
     """``HEALTHCHECK`` fails while nothing runs, and passes when the service is ready."""
     kind, *ask = image.config["Healthcheck"]["Test"]
@@ -132,7 +142,7 @@ def test_its_health_is_asked_as_the_image_says(run: Run, image: Image) -> None:
 
 
 def test_a_violation_goes_through_it(run: Run) -> None:
-    """In by gRPC; out as a line of JSON, a verdict span and a metric."""
+    """In by gRPC and HTTP; out as a line of JSON, a verdict span and a metric."""
     with otlp_endpoint() as backend:
         container = serving(run, SPANWARD_VERDICTS=f"http://127.0.0.1:{backend.port}")
         export(GRPC, request(call("rm", 1)))
@@ -141,7 +151,13 @@ def test_a_violation_goes_through_it(run: Run) -> None:
         assert (verdict["spec"], verdict["result"]) == ("never-rm", "fail")
         assert backend.arrived.wait(PATIENCE)
         assert [span.name for _, span in backend.spans] == ["spanward.verdict"]
-        assert figures(ADMIN)[FAILED] == 1
+        post = urllib.request.Request(
+            f"http://127.0.0.1:{HTTP}/v1/traces",
+            request(call("rm", 2, "s2")),
+            {"Content-Type": "application/x-protobuf"},
+        )
+        urllib.request.urlopen(post, timeout=PATIENCE).close()
+        assert figures(ADMIN)[FAILED] == 2
         assert container.stop() == 0, container.said
 
 

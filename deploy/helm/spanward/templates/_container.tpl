@@ -13,6 +13,7 @@ env:
   {{- end }}
 ports:
   - {name: otlp-grpc, containerPort: 4317}
+  - {name: otlp-http, containerPort: 4318}
   - {name: admin, containerPort: 9464}
 startupProbe: # a large store is checked when it is opened
   httpGet: {path: /readyz, port: admin}

@@ -52,16 +52,16 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{/* The service's configuration: what the chart decides, and over it what `config` says. */}}
 {{- define "spanward.config" -}}
 {{- $bind := ternary "127.0.0.1" "0.0.0.0" (eq .Values.mode "sidecar") -}}
-{{- $grpc := dict "endpoint" (printf "%s:4317" $bind) -}}
+{{- $common := dict -}}
 {{- if .Values.tls.existingSecret -}}
 {{- $tls := dict "cert_file" "/etc/spanward/tls/tls.crt" "key_file" "/etc/spanward/tls/tls.key" -}}
 {{- if .Values.tls.clientCA -}}
 {{- $_ := set $tls "client_ca_file" "/etc/spanward/tls/ca.crt" -}}
 {{- end -}}
-{{- $_ := set $grpc "tls" $tls -}}
+{{- $_ := set $common "tls" $tls -}}
 {{- end -}}
 {{- if .Values.bearerToken.existingSecret -}}
-{{- $_ := set $grpc "bearer_token_file" "/etc/spanward/token/token" -}}
+{{- $_ := set $common "bearer_token_file" "/etc/spanward/token/token" -}}
 {{- end -}}
 {{- $emitters := dict -}}
 {{- if .Values.logVerdicts -}}
@@ -73,7 +73,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end -}}
 {{- $config := dict
-    "receivers" (dict "otlp_grpc" $grpc)
+    "receivers" (dict
+      "otlp_grpc" (merge (dict "endpoint" (printf "%s:4317" $bind)) $common)
+      "otlp_http" (merge (dict "endpoint" (printf "%s:4318" $bind)) (deepCopy $common))
+    )
     "specs" (dict "paths" (list "/etc/spanward/specs"))
     "store" (dict "kind" "sqlite" "path" "/var/lib/spanward/spanward.db")
     "emitters" $emitters
