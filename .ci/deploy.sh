@@ -244,7 +244,7 @@ systemd_unit() {
     debian systemd systemd-analyze strace strace || return 0
     systemd-analyze --version | head -1
     systemd-analyze security --offline=yes --no-pager deploy/systemd/spanward.service | tail -2
-    deploy_tests tests/deploy/test_unit.py
+    deploy_tests tests/deploy/test_unit.py tests/deploy/test_readme.py
 }
 
 # python_programs TOOL...: where programs that came with Python packages are, for the tests.

@@ -218,6 +218,9 @@ def test_the_collectors_list_is_of_the_chart_s_names() -> None:
     hostnames = collector["exporters"]["load_balancing"]["resolver"]["static"]["hostnames"]
     ours = [f"spanward-{number}.{headless}.agents.svc:4317" for number in range(3)]
     assert hostnames == ours
+    install = ("install", "spanward", str(CHART), "--namespace", "agents", "--dry-run=client")
+    told = helm(*install, "--set", "gateway.replicas=3").stdout.partition("NOTES:")[2]
+    assert [line for line in ours if f"- {line}\n" not in told] == []
 
 
 @pytest.mark.parametrize("values", EXAMPLES)
