@@ -105,9 +105,13 @@ image() {
     must_fail "Dockerfile" "$TOOLS/hadolint" "$SCRATCH/Dockerfile"
 
     debian buildah buildah mmdebstrap mmdebstrap bubblewrap bwrap || return 0
+    if ((EUID != 0)); then
+        missing "root, which mounts the image" || return 0
+    fi
     make --silent .venv/.ready PYTHON="$PYTHON"
     export BUILDAH_ISOLATION=chroot # the other kinds want a container runtime
     local base="localhost/spanward-stand-in:$$" name="localhost/spanward-checked:$$"
+    BUILT=("$name" "$base")
     local since=$SECONDS
     stand_in "$base"
     echo "the base that stands in for python:3.11-slim: $((SECONDS - since)) s"
@@ -116,9 +120,8 @@ image() {
     echo "the image: $((SECONDS - since)) s"
     buildah images | grep -E "spanward-(stand-in|checked) "
 
-    local container
-    container="$(buildah from "$name")"
-    SPANWARD_IMAGE_ROOT="$(buildah mount "$container")"
+    MOUNTED="$(buildah from "$name")"
+    SPANWARD_IMAGE_ROOT="$(buildah mount "$MOUNTED")"
     SPANWARD_IMAGE_CONFIG="$(buildah inspect --type image --format '{{.Config}}' "$name")"
     export SPANWARD_IMAGE_ROOT SPANWARD_IMAGE_CONFIG
     image_tests
@@ -137,9 +140,17 @@ image() {
         "$SCRATCH/context/deploy/image/requirements.txt"
     must_fail "hash" built "$name-broken" "$base" "$SCRATCH/context" --target build
     grep -q "DO NOT MATCH THE HASHES" "$SCRATCH/build.log"
+}
 
-    buildah rm "$container" >/dev/null
-    buildah rmi --force "$name" "$base" >/dev/null
+# forget_images: what the step above left in buildah's storage, however it ended.
+BUILT=()
+MOUNTED=""
+forget_images() {
+    local each
+    [[ -z "$MOUNTED" ]] || buildah rm "$MOUNTED" >/dev/null
+    for each in "${BUILT[@]}"; do
+        buildah rmi --force "$each" >/dev/null 2>&1 || true # it may not have come to that
+    done
 }
 
 readonly KUBERNETES="1.29.0 1.31.0 1.33.0 1.35.0 1.37.0" # from the chart's kubeVersion on
