@@ -7,7 +7,7 @@ BENCH ?=
 KILLS ?= 300
 SECONDS ?= 600
 
-.PHONY: help demo test lint torture attack fuzz alarm bench clean
+.PHONY: help demo test lint torture attack fuzz alarm bench release clean
 .SILENT:
 
 help: ## what there is to run
@@ -50,6 +50,9 @@ alarm: $(READY) ## from a violation to an alert, with the real Prometheus and Al
 
 bench: $(READY) ## spans a second and core, costs by stage, memory a session (BENCH=--quick for a taste)
 	$(BIN)/python bench/run.py $(BENCH)
+
+release: ## what a release consists of, from the last commit, into dist/ (see docs/releasing.md)
+	deploy/release/build dist
 
 clean: ## remove the environments and everything that was built
 	rm -rf $(VENV) .venv-* build dist .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache \

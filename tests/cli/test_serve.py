@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -146,6 +147,37 @@ def test_a_watched_file_is_reloaded(folder: Path) -> None:
     process.kill()
 
 
+@pytest.mark.parametrize(
+    "name", ["{folder}/notify", "@spanward-{folder}"], ids=["path", "abstract"]
+)
+def test_a_service_manager_is_told(
+    folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When it is ready, so that what needs it can start; and when it begins to stop."""
+    name = name.format(folder=folder)
+    monkeypatch.setenv("NOTIFY_SOCKET", name)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(name.replace("@", "\0"))
+        manager.settimeout(30)
+        specs, config = str(folder / "spec.yaml"), str(folder / "config.yaml")
+        process = Serving("--specs", specs, "--config", config)
+        assert manager.recv(100) == b"READY=1"
+        assert page(process.admin_port, "/readyz") == "ready\n"
+        assert process.stop()[0] == 0
+        assert manager.recv(100) == b"STOPPING=1"
+
+
+def test_a_service_manager_that_has_gone_is_no_matter(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is logged, and the service serves."""
+    monkeypatch.setenv("NOTIFY_SOCKET", str(folder / "nobody"))
+    specs, config = str(folder / "spec.yaml"), str(folder / "config.yaml")
+    process = Serving("--specs", specs, "--config", config)
+    assert process.stop()[0] == 0
+    assert "could not be told STOPPING=1" in process.said
+
+
 def serve(*options: str) -> tuple[int, str]:
     """Run the command to its end; exit code and what it said."""
     result = CliRunner().invoke(main, ["serve", *options])
@@ -229,3 +261,18 @@ def test_the_demo_shows_a_violation_and_what_led_to_it() -> None:
     assert "here:   tool.call delete_file" in result.output
     assert 'result="fail",severity="critical",spec="never-delete-builds"} 1.0' in result.output
     assert "PASS    few-retries" in result.output
+
+
+def test_a_healthcheck_does_not_import_the_service() -> None:
+    """A container is asked every few seconds: it must not cost the start of a service."""
+    script = """
+import atexit, sys
+from spanward.cli import main
+atexit.register(lambda: print(*sorted(sys.modules)))
+main(["healthcheck", "--endpoint", "127.0.0.1:1"])
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert "not ready" in ran.stderr
+    assert {"grpc", "aiohttp", "opentelemetry", "spanward.app"}.isdisjoint(ran.stdout.split())

@@ -14,7 +14,7 @@ import msgspec
 import yaml
 
 from spanward.app import running
-from spanward.cli import logs
+from spanward.cli import logs, manager
 from spanward.config import DEFAULT_SPECS, Config, Endpoint, as_yaml_object, load_config
 from spanward.errors import Problems, render_all
 from spanward.reload import Reading, compiled, read
@@ -89,6 +89,8 @@ async def _serve(config: Config, specs: tuple[Spec, ...], digest: bytes, *, drai
             Endpoint(config.http.endpoint.host, service.http_port),
             Endpoint(config.admin.host, service.admin_port),
         )
+        manager.tell(manager.READY)
         await stop.wait()
         log.info("stopping")
+        manager.tell(manager.STOPPING)
     log.info("stopped")
