@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from spanward.emitters.identity import is_own_verdict
-from spanward.otlp.jsonlines import read_request
 from spanward.otlp.record import SpanRecord
 from spanward.request import NO_ITEM, OWN_VERDICT, REFUSED, REJECTED
 
@@ -19,15 +18,7 @@ if TYPE_CHECKING:
     from spanward.engine.counters import Counters
     from spanward.item import Report
     from spanward.otlp.record import Batch
-    from spanward.otlp.wire import WireReader
     from spanward.request import Request, Tally
-
-
-def decoded(request: Request, wire: WireReader) -> Batch:
-    """The records of a request. Raises ``Malformed`` and ``TooMuch``."""
-    if request.encoding == "json":
-        return read_request(request.data, request.signal, wire.wanted)
-    return (wire.traces if request.signal == "traces" else wire.logs)(request.data)
 
 
 class Books:

@@ -21,22 +21,18 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from spanward.books import Books, decoded
-from spanward.dialects import Dialect, Reader
+from spanward.dialects import Dialect
 from spanward.emitters.outlet import Outlet
 from spanward.emitters.tally import VerdictTally
 from spanward.engine.counters import Counters
 from spanward.engine.engine import Engine
 from spanward.engine.limits import Limits
-from spanward.errors import visible
 from spanward.exchange import Exchange
+from spanward.hearing import Hearing
 from spanward.ledger import Ledger
 from spanward.memory import MemoryLimits
-from spanward.otlp import Malformed, TooMuch, Unreadable
-from spanward.otlp.wire import WireReader
 from spanward.published import Published
 from spanward.request import Answer, Request, Tally
-from spanward.specs.asking import asked_by
 from spanward.specs.spec import Spec
 from spanward.stores import Store, StoreError
 from spanward.verdict import Announcement, Cause
@@ -51,7 +47,6 @@ _MOST_IN_GROUP: Final = 64
 """Requests that share a commit; more would make the first of them wait."""
 _SNAPSHOT_SHARE: Final = 50.0
 """A snapshot of the gauges may take one part in so many of the worker's time."""
-_FAILED: Final = Answer(failed="internal error")
 _UNSAVED: Final = Answer(unsaved="the store cannot save or read just now, try again")
 
 
@@ -185,8 +180,7 @@ class Worker:
 
     def _judge_by(self, specs: tuple[Spec, ...]) -> None:
         """Read what these specs ask for, and publish what the engine counts of them."""
-        self._reader = Reader(self._dialects, asked_by(specs))
-        self._wire = WireReader(self._reader.wanted)
+        self._hearing = Hearing(self._dialects, specs, self.tally)
         self._violations = list(self.counters.violations)
         self.published = Published.of(specs, self.counters, self.verdicts)
 
@@ -315,42 +309,14 @@ class Worker:
         if not self._sound:
             return _UNSAVED
         started = time.perf_counter()
-        books = Books(self.tally, self.counters)
         try:
-            batch = decoded(request, self._wire)
-            books.receive(batch, request)
-            reports = self._reader.reports(batch, request.sender)
-            books.read(batch, reports)
-            announced += self._engine.take(reports, self._now())
-        except TooMuch as mistake:
-            self.tally.refused["too_much"] += 1
-            log.warning("a %s request is too large: %s", request.signal, mistake)
-            return Answer(too_large=str(mistake))
-        except Malformed as mistake:
-            self.tally.refused["malformed"] += 1
-            log.warning("a %s request is malformed: %s", request.signal, visible(str(mistake)))
-            words = f": {mistake}" if isinstance(mistake, Unreadable) else ""
-            return Answer(malformed=f"not an OTLP {request.signal} request{words}")
+            answer = self._hearing.hear(request, self._engine, self._now(), announced)
         except OSError as error:
             self._distrust(error)
             return _UNSAVED
-        except Exception:
-            # A fault of ours, that the same bytes would meet again: INTERNAL, on which an OTLP
-            # sender gives up, and not UNAVAILABLE, on which it would send them for ever.
-            self.tally.failures += 1
-            log.exception("a %s request could not be judged", request.signal)
-            return _FAILED
-        finally:
-            books.close()
         self._tell_faults()
         self.verdicts.evaluation.observe(time.perf_counter() - started)
-        self.tally.rejected.update(batch.rejected)
-        if not batch.rejected:
-            return Answer()
-        reason = ", ".join(f"{n} with a bad {what}" for what, n in sorted(batch.rejected.items()))
-        rejected = sum(batch.rejected.values())
-        log.warning("%d records of a %s request rejected: %s", rejected, request.signal, reason)
-        return Answer(rejected=rejected - batch.bad_events, reason=f"rejected: {reason}")
+        return answer
 
     def _newly_violated(self) -> list[str]:
         """The specs that were violated since this was last asked, in failed units too."""

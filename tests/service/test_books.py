@@ -44,7 +44,7 @@ def test_what_a_broken_request_leaves_is_refused(
     assert answer_to(worker, request(call("ls", 1), call("ls", 2))).unsaved
     store.blind = False
     with monkeypatch.context() as patch:
-        patch.setattr(worker._reader, "reports", lambda *_: 1 / 0)
+        patch.setattr(worker._hearing._reader, "reports", lambda *_: 1 / 0)
         assert answer_to(worker, request(call("ls", 3))).failed
     assert not answer_to(worker, request(call("rm", 4), call("rm", 4))).failed
     working.stop()
