@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 _MOST: Final = 1024
 """Connections at once. Half of the usual limit on open files would be left to nobody else."""
 _PATIENCE: Final = 20.0
-"""Seconds that a connection may be without a whole request head. Exporters send every 5 s or so."""
+"""Seconds that a new connection may be without a whole request head."""
+_IDLE: Final = 75.0
+"""Seconds that it may be so after a request. Exporters come again every 5 s or so; one that comes
+just as its connection is closed loses a batch, so this is no less than what servers usually give."""
 _LOOK: Final = 1.0
 """Seconds between looks at them."""
 _HANDSHAKE: Final = 10.0
@@ -52,7 +55,7 @@ class Connections:
             self._served,
             access_log=None,
             auto_decompress=False,  # we do it, within bounds
-            keepalive_timeout=patience,
+            keepalive_timeout=_IDLE,
             lingering_time=2.0,
         )
         self._busy: set[Any] = set()
@@ -108,7 +111,8 @@ class Connections:
                 for connection in known.keys() - open_:
                     del known[connection]
             for connection in open_ - self._busy:
-                if now - self._since.setdefault(connection, now) > self._patience:
+                most = _IDLE if connection in self._began else self._patience
+                if now - self._since.setdefault(connection, now) > most:
                     connection.force_close()
 
 
