@@ -21,8 +21,9 @@ _MOST: Final = 1024
 _PATIENCE: Final = 20.0
 """Seconds that a new connection may be without a whole request head."""
 _IDLE: Final = 75.0
-"""Seconds that it may be so after a request. Exporters come again every 5 s or so; one that comes
-just as its connection is closed loses a batch, so this is no less than what servers usually give."""
+"""Seconds that it may be so after a request. Exporters come again every 5 s or so. One that comes
+just as its connection is closed may lose a batch: so this is no less than servers usually give.
+"""
 _LOOK: Final = 1.0
 """Seconds between looks at them."""
 _HANDSHAKE: Final = 10.0
