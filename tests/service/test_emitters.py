@@ -13,7 +13,7 @@ from opentelemetry.trace.status import StatusCode
 
 from spanward.emitters import identity
 from spanward.emitters.outbox import Outbox
-from spanward.emitters.outlet import Emitter, Outlet
+from spanward.emitters.outlet import Emitter, NeverTaken, Outlet
 from spanward.emitters.spans import GRPC, HTTP_PROTOBUF, VerdictSpans, exporter
 from spanward.emitters.tally import Histogram
 from spanward.saved import Sending
@@ -262,6 +262,26 @@ class Stuck:
 
     def close(self) -> None:
         """Nothing to do."""
+
+
+class Refused(Counting):
+    """An emitter whose other side will not have the first ones, ever."""
+
+    def emit(self, announcements: Sequence[Announcement], at_ns: int) -> bool:
+        super().emit(announcements, at_ns)
+        if len(self.batches) == 1:
+            raise NeverTaken("bad request")
+        return True
+
+
+def test_what_is_refused_for_good_holds_nobody_up() -> None:
+    """It is given up and counted, and what comes after it goes out."""
+    outlet = outlet_of(Refused())
+    outlet.put([sending(1), sending(2)])
+    outlet.put([sending(3)])
+    assert outlet.close(5) == 0
+    assert outlet.emitted == {"dropped": 2, "success": 1}
+    assert sorted(outlet.done()) == [1, 2, 3]
 
 
 def test_a_stuck_emitter_holds_nobody_up() -> None:

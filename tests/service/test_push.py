@@ -16,6 +16,7 @@ import pytest
 from msgspec import structs
 
 from spanward.emitters.alertmanager import AlertmanagerPush
+from spanward.emitters.outlet import NeverTaken
 from spanward.verdict import Announcement, Result, Verdict
 from tests.service.test_emitters import BARE_LOG, announced
 
@@ -160,12 +161,13 @@ def test_what_is_not_known_is_left_out() -> None:
 
 
 def test_what_is_not_taken_is_told_with_what_was_answered() -> None:
-    """The outlet tries again; nothing counts as sent."""
+    """The outlet tries again, but not what is refused for good; nothing counts as sent."""
     with receiver() as server:
-        server.status = 400
         push = AlertmanagerPush(server.url, 1.0, lambda: 0.0)
-        with pytest.raises(ConnectionError, match="answers 400: because"):
-            push.emit([announced()], AT)
+        for status, kind in ((503, ConnectionError), (400, NeverTaken)):
+            server.status = status
+            with pytest.raises(kind, match=f"answers {status}: because"):
+                push.emit([announced()], AT)
     with pytest.raises(OSError, match="refused"):
         push.emit([announced()], AT)
 

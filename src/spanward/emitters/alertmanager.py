@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from http import HTTPStatus
 from http.client import HTTPException
 from typing import Any, Final
 from urllib.error import HTTPError
@@ -17,6 +18,7 @@ from urllib.request import ProxyHandler, Request, build_opener
 import msgspec
 
 from spanward.emitters.jsonl import rfc3339
+from spanward.emitters.outlet import NeverTaken
 from spanward.verdict import Announcement, Result
 
 NAME: Final = "SpanwardViolation"
@@ -57,7 +59,11 @@ class AlertmanagerPush:
         except HTTPError as refusal:
             with refusal:
                 said = refusal.read(500).decode("utf-8", "replace")
-            raise ConnectionError(f"Alertmanager answers {refusal.code}: {said}") from refusal
+            words = f"Alertmanager answers {refusal.code}: {said}"
+            if refusal.code == HTTPStatus.BAD_REQUEST:
+                # It took those of the alerts that it could: the rest would hold up all others.
+                raise NeverTaken(words) from refusal
+            raise ConnectionError(words) from refusal
         except HTTPException as broken:
             raise ConnectionError(f"this is no Alertmanager: {broken!r}") from broken
 

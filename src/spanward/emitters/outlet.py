@@ -25,12 +25,17 @@ _LONGEST_PAUSE: Final = 30.0
 """Seconds between attempts; each pause is twice the one before."""
 
 
+class NeverTaken(Exception):
+    """What an emitter raises for announcements that will not be taken, however often it tries."""
+
+
 class Emitter(Protocol):
     """Tells the world of verdicts.
 
     ``emit`` gets announcements in order and the wall time (Unix nanoseconds) at which they were
     made; it returns whether they went out, and may be called again with the same ones when they
-    did not, or when it is not known. ``close`` is called once, last.
+    did not, or when it is not known. It raises ``NeverTaken`` when trying again is of no use.
+    ``close`` is called once, last.
     """
 
     @property
@@ -42,8 +47,8 @@ class Emitter(Protocol):
 class Outlet:
     """Feeds an emitter. ``emitted`` counts announcements by ``success failure dropped``.
 
-    ``failure`` counts every attempt, ``dropped`` what was given up because more than ``most``
-    waited. ``pause`` is how many seconds pass before the second attempt.
+    ``failure`` counts every attempt, ``dropped`` what was given up, because more than ``most``
+    waited or because it was refused for good. ``pause`` is how many seconds pass before the second attempt.
     """
 
     def __init__(
@@ -121,8 +126,13 @@ class Outlet:
             self._changed.wait_for(lambda: self._closing, seconds)
 
     def _emit(self, batch: Sequence[Sending]) -> bool:
+        """Whether a batch need not be tried again."""
         try:
             went_out = self._emitter.emit([one.announcement for one in batch], batch[0].at_ns)
+        except NeverTaken as refusal:
+            self.emitted["dropped"] += len(batch)
+            log.error("%d announcements given up: %s", len(batch), refusal)  # noqa: TRY400
+            return True
         except Exception:
             log.exception("the emitter %s failed", self.name)
             went_out = False
