@@ -48,7 +48,8 @@ class Outlet:
     """Feeds an emitter. ``emitted`` counts announcements by ``success failure dropped``.
 
     ``failure`` counts every attempt, ``dropped`` what was given up, because more than ``most``
-    waited or because it was refused for good. ``pause`` is how many seconds pass before the second attempt.
+    waited or because it was refused for good. ``pause`` is how many seconds pass before the second
+    attempt.
     """
 
     def __init__(
