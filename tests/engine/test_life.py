@@ -216,6 +216,17 @@ def test_reports_after_the_amend_window() -> None:
     assert judged.counters.matches == [3]
 
 
+def test_an_approval_that_is_sent_again_after_the_window_is_no_second_one() -> None:
+    """It has a call id, but is known by its record, as whatever is no call."""
+    spec = {"name": "one", "assert": {"count": {"match": {"approval": {}}, "max": 1}}}
+    judged = engine(spec)
+    judged.take(reports(item("ask", 1, kind=APPROVAL, call_id="c")), 0.0)
+    judged.advance(61.0)
+    assert judged.take(reports(item("ask", 1, kind=APPROVAL, call_id="c")), 62.0) == []
+    assert judged.counters.fates == {"judged": 1, "late": 1}
+    assert told(judged.finish(Cause.SHUTDOWN, 63.0)) == [("one", "s1", "pass", "shutdown", 0)]
+
+
 def test_a_sender_may_not_repeat_itself_for_ever() -> None:
     """Beyond a hundred distinct reports of one execution they are late."""
     judged = engine(COUNT)

@@ -10,7 +10,7 @@ import pytest
 from spanward.engine.engine import Engine
 from spanward.engine.limits import Limits
 from spanward.engine.merge import merge
-from spanward.item import APPROVAL, Item, Report
+from spanward.item import APPROVAL, EVENT, Item, Report
 from spanward.verdict import Cause
 from tests.engine.judged import compiled
 from tests.engine.test_life import item
@@ -87,3 +87,25 @@ def test_where_can_ask_too() -> None:
         assert role.matcher.answer(approval(by)) is expected
         why = role.matcher.why(approval(by))
         assert (why is None) == (expected is True)
+
+
+@pytest.mark.parametrize("order", [0, 1])
+@pytest.mark.parametrize("later", [-1, 0, 1])
+def test_nobody_can_unsay_what_another_sender_said(order: int, later: int) -> None:
+    """Also of items without a call id, which are not kept whole where nobody asks who sent them."""
+    spec = {
+        "name": "not-rejected",
+        "assert": {"never": {"event": "rejected", "principal": "people"}},
+    }
+    other = {"name": "any", "assert": {"count": {"match": {"event": "rejected"}, "max": 9}}}
+    engine = Engine(compiled([spec, other]), Limits(settle=0.0))
+    said = [
+        item("rejected", 5, kind=EVENT, end_ns=10 + end, principal=by)
+        for by, end in (("people", 0), ("agent", later))
+    ]
+    for one in reversed(said) if order else said:
+        engine.take([Report(one.trace_id, one.span_id, 5, "s1", False, (one,))], 0.0)
+    last = {told.verdict.spec: told.verdict for told in engine.finish(Cause.SHUTDOWN, 1.0)}
+    assert str(last["not-rejected"].result) == "unknown"
+    assert str(last["any"].result) == "pass"
+    assert engine.counters.matches[1] == 1

@@ -162,3 +162,58 @@ def test_sessions_and_owners_are_counted_right_whatever_happens(tmp_path: Path) 
     assert max(store.owners().values()) <= 9
     assert not judged.faults
     store.close()
+
+
+def test_a_damaged_session_that_comes_anew_is_not_looked_for_for_ever(tmp_path: Path) -> None:
+    """Its row counts for its owner, and the new one for whoever sent it."""
+    path = tmp_path / "s.db"
+    limits = Limits(max_open_per_sender=1, idle_timeout=1e6, amend_window=1.0)
+    store = SqliteStore(path, "aside")
+    judged = engine(limits, store)
+    judged.take(sent("a", "a1"), 0.0)
+    save(judged, store, 0.0)
+    store.close()
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE sessions SET data = x'00'")
+    store = SqliteStore(path, "aside")
+    judged = engine(limits, store)
+    judged.take(sent("b", "a1"), 1.0)
+    judged.take(sent("a", "a2"), 2.0)
+    judged.take(sent("a", "a3"), 3.0)
+    assert judged._registry.owners["a"] == 1
+    store.close()
+
+
+def test_a_candidate_that_is_anothers_by_now_does_not_go() -> None:
+    """It was forgotten, and somebody else opened a session of its name."""
+    judged = engine(Limits(max_open_per_sender=2, idle_timeout=10.0, retain=20.0))
+    judged.take(sent("a", "a1", "a2"), 0.0)
+    assert evicted(judged.take(sent("a", "a3"), 1.0)) == ["a1"]  # a2 is a candidate now
+    judged.advance(40.0)
+    judged.take(sent("b", "a2"), 41.0)
+    judged.take(sent("a", "a4", "a5"), 42.0)
+    assert evicted(judged.take(sent("a", "a6"), 43.0)) == ["a4"]
+
+
+def test_an_amended_item_opens_no_session_beyond_the_quota() -> None:
+    """A session that was pushed out comes back as its sender's."""
+    judged = engine(Limits(max_open_per_sender=1))
+    first = item(at=1, session="a1", trace=9, principal="a", call_id="c")
+    judged.take([Report(first.trace_id, first.span_id, 1, "a1", True, (first,), "a")], 0.0)
+    judged.take(sent("a", "a2"), 1.0)
+    again = item("other", at=1, session="a1", trace=9, principal="a", call_id="c", end_ns=0)
+    judged.take([Report(again.trace_id, again.span_id, 1, "a1", True, (again,), "a")], 2.0)
+    assert judged._registry.owners == {"a": 1}
+
+
+def test_there_are_no_more_jobs_than_sessions() -> None:
+    """A sender that names a new one in each item pushes the oldest out, which is told."""
+    spec = {**NEVER, "name": "calm", "unit": "job"}
+    judged = Engine(compiled([spec]), Limits(max_open=3))
+    gone = []
+    for number in range(1, 6):
+        one = item(at=number, job=f"j{number}")
+        report = Report(one.trace_id, one.span_id, number, "s1", True, (one,))
+        gone += told(judged.take([report], float(number)))
+    assert gone == [("calm", f"j{number}", "unknown", "evicted", 0) for number in (1, 2)]
+    assert sorted(judged._registry.jobs) == ["j3", "j4", "j5"]

@@ -21,7 +21,7 @@ from spanward.otlp.bounds import (
     MOST_SEPARATORS,
     MOST_VALUES,
 )
-from spanward.otlp.jsonlines import read_request
+from spanward.otlp.jsonlines import read_line, read_request
 from spanward.otlp.record import LogRecord as OurLog
 from spanward.otlp.wire import WireReader
 from tests.otlp.roads import logs, span, traces
@@ -227,3 +227,18 @@ def test_json_of_another_signal_is_malformed(read: Callable[[], object], told: s
     with pytest.raises(Malformed, match=told):
         read()
     assert read_request(b'{"unknown": 1}', "logs", WANTED).records == []
+
+
+def test_records_in_json_are_counted_too() -> None:
+    """Spans, their events and log records; in a file there may be more."""
+    ids = f'"traceId": "{"1" * 32}", "spanId": "{"1" * 16}"'
+    events = ",".join(["{}"] * (MOST_RECORDS + 1))
+    span_ = (
+        f'{{"resourceSpans": [{{"scopeSpans": [{{"spans": [{{{ids}, "events": [{events}]}}]}}]}}]}}'
+    )
+    with pytest.raises(TooMuch, match="more than 100,000"):
+        read_request(span_.encode(), "traces", WANTED)
+    assert read_line(span_, WANTED).events == MOST_RECORDS + 1
+    log = f'{{"resourceLogs": [{{"scopeLogs": [{{"logRecords": [{events}]}}]}}]}}'
+    with pytest.raises(TooMuch, match="more than 100,000"):
+        read_request(log.encode(), "logs", WANTED)

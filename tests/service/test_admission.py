@@ -121,3 +121,41 @@ def test_what_exceeds_all_the_room_is_admitted_alone() -> None:
         assert await admission.enter() is not None
 
     asyncio.run(story())
+
+
+def test_a_sender_that_is_known_has_half_of_the_room() -> None:
+    """Those of its requests that wait unread count too: the others are served at once."""
+
+    async def story() -> None:
+        admission = Admission(8, 400, 100, patience=0.01)
+        inside = [await admission.enter("evil") for _ in range(2)]
+        assert all(inside)
+        waiting = [asyncio.create_task(admission.enter("evil")) for _ in range(5)]
+        await asyncio.sleep(0)
+        assert await admission.enter("evil") is None
+        good = [await admission.enter("good") for _ in range(2)]
+        assert all(good)
+        assert await admission.enter() is None  # nobody's: there is no room for one more message
+        assert [await each for each in waiting] == [None] * 5
+        for place in (*inside, *good):
+            assert place is not None
+            place.leave()
+        assert all([await admission.enter("evil") for _ in range(2)])
+
+    asyncio.run(story())
+
+
+def test_an_empty_message_that_is_answered_lets_the_next_one_in() -> None:
+    """It gives back no bytes, but the place of a request."""
+
+    async def story() -> None:
+        admission = Admission(10, 50, 100, patience=5.0)
+        inside = await admission.enter()
+        assert inside is not None
+        next_one = asyncio.create_task(admission.enter())
+        await asyncio.sleep(0)
+        inside.holds(0)
+        inside.leave()
+        assert await asyncio.wait_for(next_one, 1.0) is not None
+
+    asyncio.run(story())

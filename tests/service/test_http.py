@@ -239,6 +239,61 @@ def test_several_members_of_gzip_are_one_body() -> None:
     assert [each.data for each in sink.taken] == [b"abcd"]
 
 
+def test_empty_members_of_gzip_have_an_end() -> None:
+    """They give nothing, so that no limit on what is unpacked would stop them."""
+
+    def work(port: int) -> None:
+        reply = post(port, gzip.compress(b"") * 101, {**PROTOBUF, "Content-Encoding": "gzip"})
+        assert (reply.status, reply.words) == (400, "too many members in one gzip")
+
+    sink = Sink(answer=OK)
+    at_the_door(sink, work)
+    assert sink.tally.refused == {"gzip": 1}
+
+
+def test_a_body_of_broken_chunks_is_malformed() -> None:
+    """And gives its room back at once."""
+
+    def work(port: int) -> None:
+        with socket.create_connection(("127.0.0.1", port)) as broken:
+            head = f"POST {TRACES} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n"
+            broken.sendall(f"{head}Content-Type: application/x-protobuf\r\n\r\n".encode())
+            broken.sendall(b"zz\r\n")
+            assert b" 400 " in broken.recv(100)
+        assert post(port, b"").status == 200
+
+    at_the_door(Sink(answer=OK), work, most_requests=1)
+
+
+def test_who_asks_whether_to_go_on_is_told_so() -> None:
+    """Curl does, for bodies of a megabyte."""
+
+    def work(port: int) -> None:
+        with socket.create_connection(("127.0.0.1", port)) as asking:
+            head = f"POST {TRACES} HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n"
+            head += "Expect: 100-continue\r\nContent-Type: application/x-protobuf\r\n\r\n"
+            asking.sendall(head.encode())
+            assert asking.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
+            asking.sendall(b"ab")
+            assert asking.recv(100).startswith(b"HTTP/1.1 200")
+
+    at_the_door(Sink(answer=OK), work)
+
+
+def test_what_is_no_http_is_one_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    """A sender of gRPC at this port, above all."""
+
+    def work(port: int) -> None:
+        with socket.create_connection(("127.0.0.1", port)) as lost:
+            lost.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+            assert b" 400 " in lost.recv(100)
+
+    at_the_door(Sink(answer=OK), work)
+    (told,) = [record for record in caplog.records if "no HTTP request" in record.getMessage()]
+    assert (told.levelname, told.exc_info) == ("WARNING", None)
+    assert "gRPC has a port of its own" in told.getMessage()
+
+
 @pytest.mark.parametrize(
     ("answer", "status", "retry"),
     [

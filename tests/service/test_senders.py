@@ -127,6 +127,8 @@ def test_the_name_of_a_certificate() -> None:
     subject = ((("organizationName", "o"),), (("commonName", "c"),))
     assert name_of_peer({"subject": subject, "subjectAltName": (("DNS", "d"),)}) == "d"
     assert name_of_peer({"subject": subject}) == "c"
+    others = (("othername", "<unsupported>"), ("email", "e@x"))
+    assert name_of_peer({"subject": subject, "subjectAltName": others}) == "e@x"
     assert name_of_peer({"subject": ()}) is None
     assert name_of_peer(None) is None
 
@@ -173,7 +175,7 @@ def test_a_spec_can_say_whose_approvals_count(tmp_path: Path, token: str, result
             await apart(by_http, running.http_port, pushed(2), AGENT)
             for wrong in (None, "wrong"):
                 assert await apart(by_http, running.http_port, data, wrong) == 401
-                with pytest.raises(grpc.RpcError, match="a valid bearer token is needed"):
+                with pytest.raises(grpc.RpcError, match="a valid token is needed"):
                     await apart(by_grpc, running.grpc_port, data, wrong)
             await asyncio.to_thread(running.worker.stop, drain=True, timeout=10)
             return await apart(figures, running.admin_port)

@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.stores.torture import Run, _finish, final_verdicts, go, prepare, requests_of, told
 
 ENOUGH = 60
-SMALL = 96 * 1024
+SMALL = 192 * 1024
 """Bytes that each file of the process may have at first."""
 
 

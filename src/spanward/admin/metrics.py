@@ -25,6 +25,7 @@ _TRANSPORTS: Final[tuple[Transport, ...]] = ("grpc", "http")
 _REFUSALS: Final = (
     "gzip",
     "malformed",
+    "malformed_body",
     "not_one_message",
     "overloaded",
     "slow",

@@ -97,8 +97,12 @@ def _write(output: Path | None, write: Callable[[TextIO], None]) -> None:
     if output is None:
         write(sys.stdout)
         return
-    with output.open("w", encoding="utf-8") as out:
-        write(out)
+    try:
+        with output.open("w", encoding="utf-8") as out:
+            write(out)
+    except OSError as error:
+        _tell(f"cannot write {visible(str(output))}: {error.strerror}\n")
+        sys.exit(BAD_SPEC)
 
 
 def _is_failure(verdict: Verdict) -> bool:

@@ -71,8 +71,8 @@ FORMATS: Final[dict[str, Write]] = {
 def _table(verdicts: Iterable[Verdict]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("result", no_wrap=True)
-    table.add_column("spec", overflow="fold")
-    table.add_column("unit", overflow="fold")
+    table.add_column("spec", no_wrap=True, overflow="ignore")  # names are searched for: whole ones
+    table.add_column("unit", no_wrap=True, overflow="ignore")
     table.add_column("why", overflow="fold", ratio=1)
     for verdict in verdicts:
         result = Text(str(verdict.result), style=_STYLES[verdict.result])

@@ -45,6 +45,8 @@ def command(
     127.0.0.1:4318, metrics on 127.0.0.1:9464, specs from ./specs. Stops in good order on SIGTERM
     and SIGINT.
     """
+    # A request to reload that comes before there is a service is met: specs are about to be read.
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     logs.begin()
     problems = Problems()
     config = Config() if config_path is None else load_config(config_path, problems)

@@ -134,10 +134,13 @@ class Outlet:
             self.emitted["dropped"] += len(batch)
             log.error("%d announcements given up: %s", len(batch), refusal)  # noqa: TRY400
             return True
+        except OSError as error:  # the other side is away: no defect of ours
+            log.error("%s: %s", self.name, error)  # noqa: TRY400
+            went_out = False
         except Exception:
             log.exception("the emitter %s failed", self.name)
             went_out = False
         self.emitted["success" if went_out else "failure"] += len(batch)
         if not went_out:
-            log.error("%d announcements did not go out through %s yet", len(batch), self.name)
+            log.error("%d announcements wait for %s, and are tried again", len(batch), self.name)
         return went_out

@@ -59,7 +59,7 @@ class Engine:
         self._vault = vault
         self._plan = Plan(specs, vault.numbering, redacts=limits.redact_values)
         self._registry = Registry(self._plan, vault, -inf if goes_on else now, lost_until)
-        self._keep = Keep(limits.amend_window, self._registry)
+        self._keep = Keep(limits.amend_window, self._registry, signed=self._plan.asks_principal)
         deadlines: Deadlines[object] = Deadlines()
         self._judge = Judge(
             self._plan, limits.settle, deadlines, self._number, self._registry.changed

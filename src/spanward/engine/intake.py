@@ -82,7 +82,7 @@ class Intake:
         reports = self._keep.of(identity)
         self._keep.note_homeless(identity, item)
         if reports is None:
-            first = self._next_execution(session, item) if call else 0
+            first = self._next_execution(session, item) if call else self._first(session, item)
             if first is None:
                 self._life.touch(session, now)
                 return LATE
@@ -123,6 +123,10 @@ class Intake:
             return LATE
         self._folding.change(session, known, fact, item)
         return AMENDED
+
+    def _first(self, session: Session, item: Item) -> int | None:
+        """0, the number of what is no call; None when its reports are no longer kept."""
+        return 0 if session.table.get(record_identity(item)) is None else None
 
     def _next_execution(self, session: Session, item: Item) -> int | None:
         """The number of a call's next execution; None when the report is of one no longer kept."""
@@ -167,7 +171,8 @@ class Intake:
         item = execution.item
         before = [old for old in placed if self._registry.has(old.session)]
         home = placed[0].session.name if is_call(item) else item.session
-        session = self._life.session(home or self._registry.home(item.trace_id) or "", now)
+        name = home or self._registry.home(item.trace_id) or ""
+        session = self._life.session(name, now, item.principal)
         fact = self._put(session, execution, item)
         self._see(session, item, now)
         for old in before:

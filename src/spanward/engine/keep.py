@@ -15,10 +15,15 @@ if TYPE_CHECKING:
 
 
 class Keep:
-    """Reports by the identity of their item. ``window`` is in seconds; None keeps all for ever."""
+    """Reports by the identity of their item.
 
-    def __init__(self, window: float | None, registry: Registry) -> None:
+    ``window`` is in seconds; None keeps all for ever. ``signed``: those of a sender with a name are
+    kept too, so that what another one reports under the same ids is seen to be another's.
+    """
+
+    def __init__(self, window: float | None, registry: Registry, *, signed: bool) -> None:
         self._window = window
+        self._signed = signed
         self._registry = registry
         self._kept: dict[bytes, Reports] = {}
         self._expiring: deque[tuple[float, bytes, Reports]] = deque()
@@ -35,7 +40,9 @@ class Keep:
 
     def keeps(self, item: Item) -> bool:
         """Whether the reports of an item are kept: those with a call id, or all of them."""
-        return self._window is None or item.call_id is not None
+        if self._window is None or item.call_id is not None:
+            return True
+        return self._signed and item.principal is not None
 
     def of(self, identity: bytes) -> Reports | None:
         """The reports of an identity; None when there are none."""

@@ -332,6 +332,15 @@ class Lifecycle:
 
     def _made_job(self, job: Job) -> None:
         self._deadlines.set(self._job_due(job), job)
+        if len(self._registry.jobs) > self._limits.max_open:
+            self._push_job_out(next(iter(self._registry.jobs.values())))
+
+    def _push_job_out(self, job: Job) -> None:
+        """Let the job go that is known longest; it begins in a gap if it returns."""
+        if job.begun and not job.unit.ended:
+            self._judge.evict(job.unit)
+        self._folding.forget(job.unit)
+        self._registry.drop_job(job, remembered=True)
 
 
 def _quiet_since(session: Session) -> float:

@@ -47,7 +47,7 @@ class Moves:
 
     def move(self, trace_id: bytes, left: str, session: Session, now: float) -> None:
         """Move a trace's homeless items from the session they were judged in to another one."""
-        old = self._life.session(left, now)
+        old = self._life.session(left, now, session.owner)
         executions = self._keep.take_homeless(trace_id)
         for placed in [each.placed for each in executions if each.placed is not None]:
             self._take_back(placed)

@@ -63,7 +63,8 @@ class Plan:
     those of them that the empty set settles. By spec: ``since``, the epoch from which all of its
     matchers are known, ``order_bound``, and the bit of the role whose items are violations
     (``violating``, 0 for none). ``by_sha256`` finds a spec. ``named_turns`` are the turn numbers
-    that specs name: these are judged in every session. ``redacts``: values of arguments are kept
+    that specs name: these are judged in every session. ``asks_principal``: some matcher asks who
+    sent an item. ``redacts``: values of arguments are kept
     out of the words that are kept of an item.
     """
 
@@ -100,6 +101,7 @@ class Plan:
             0 if each.violating is None else 1 << each.violating for each in traits
         )
         self.named_turns = frozenset(turn for spec in self.specs for turn in spec.turns or ())
+        self.asks_principal = any(each.asks_principal for each in self.matchers.values())
         self.has_turns = bool(self.of_unit[TURN])
         self.has_jobs = bool(self.of_unit[JOB])
         self._uses = _uses(self.specs, index)

@@ -249,6 +249,10 @@ class Registry:
         self._strike(name, owner)
         return True
 
+    def forget_owner(self, owner: str) -> None:
+        """Have the counts right of an owner that has no session any more."""
+        self.total -= self.owners.pop(owner, 0)
+
     def _strike(self, name: str, owner: str) -> None:
         self.total -= 1
         self.owners[owner] -= 1

@@ -93,7 +93,9 @@ class Room:
                 self.forget(session)
                 return
         while not self._push_candidate_out(owner):
-            self._look_for_candidates(owner)
+            if not self._look_for_candidates(owner):
+                self._registry.forget_owner(owner)  # it has none: a damaged row was counted twice
+                return
 
     def _push_candidate_out(self, owner: str) -> bool:
         candidates = self._candidates[owner]
@@ -104,7 +106,9 @@ class Room:
             if session is None:
                 if self._registry.lose(name, owner):
                     return True
-            elif resting or session.seen == seen:
+            elif session.owner == owner and seen == (
+                session.saved_seen if resting else session.seen
+            ):
                 self._push_out(session)
                 return True
         return False
@@ -117,11 +121,12 @@ class Room:
             self._counters.sessions_closed["evicted"] += 1
         self.forget(session)
 
-    def _look_for_candidates(self, owner: str) -> None:
-        """Find the sessions that are quiet longest; what comes for one of them saves it."""
+    def _look_for_candidates(self, owner: str) -> bool:
+        """Find the sessions that are quiet longest, if any; what comes for one of them saves it."""
         most = max(_FEW, self._registry.owners[owner] // _SHARE)
         found = nsmallest(most, self._quiet(owner, most))
         self._candidates[owner].extend((seen, name) for _, seen, name in found)
+        return bool(found)
 
     def _quiet(self, owner: str, most: int) -> Iterator[tuple[bool, float, str]]:
         """When something last came for a sender's sessions, whether they are open, their names."""

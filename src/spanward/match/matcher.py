@@ -75,6 +75,11 @@ class Matcher:
         return any(test.key == "tool.args" for test in self._tests)
 
     @property
+    def asks_principal(self) -> bool:
+        """Whether the matcher asks who sent an item."""
+        return any(test.key in ("principal", "where.principal") for test in self._tests)
+
+    @property
     def asks_span_name(self) -> bool:
         """Whether the matcher has the key ``span``."""
         return any(test.key == "span" for test in self._tests)

@@ -91,7 +91,8 @@ def _count(data: bytes, *, events: bool) -> None:
 
 def _count_record(record: bytes, count: _Count, *, events: bool) -> None:
     if not events:
-        count.add(records=1, parts=len(view.parse_far_log(record).attributes))
+        # Attributes of log records are all read, for the digest that tells these apart: dear parts.
+        count.add(records=1, parts=4 * len(view.parse_far_log(record).attributes))
         return
     read = view.parse_far_span(record)
     count.add(records=1 + len(read.events), parts=len(read.attributes))

@@ -21,7 +21,7 @@ from spanward.otlp.assembly import (
     Assembly,
     moment,
 )
-from spanward.otlp.bounds import check_json
+from spanward.otlp.bounds import check_json, check_records
 from spanward.otlp.jsonvalues import text, whole_value
 from spanward.otlp.malformed import Unreadable
 from spanward.otlp.record import Batch, EventRecord, Source, SpanRecord
@@ -65,7 +65,7 @@ def read_request(data: bytes, signal: Literal["traces", "logs"], wanted: frozens
     own = _SIGNALS[signal]
     if own not in said and any(key in said for key in _KNOWN):
         raise Unreadable(f"no {own} in a request of {signal}")
-    road = _Road(wanted)
+    road = _Road(wanted, bounded=True)
     (road.spans if signal == "traces" else road.logs)(said)
     return road.assembly.batch
 
@@ -87,16 +87,18 @@ def _object_of(line: str | bytes) -> dict[str, Any]:
 class _Road:
     """Reads one line."""
 
-    def __init__(self, wanted: frozenset[str]) -> None:
+    def __init__(self, wanted: frozenset[str], *, bounded: bool = False) -> None:
         self.assembly = Assembly()
         self._wanted = wanted
+        self._bounded = bounded
+        self._records = 0
 
     def spans(self, data: dict[str, Any]) -> None:
         for resource in _objects(data, "resourceSpans"):
             of_resource = self._attributes(_object(resource, "resource"))
             for scope in _objects(resource, "scopeSpans"):
                 source = self._source(scope, of_resource)
-                for span in _objects(scope, "spans"):
+                for span in self._counted(_objects(scope, "spans")):
                     self._span(source, span)
 
     def logs(self, data: dict[str, Any]) -> None:
@@ -104,8 +106,15 @@ class _Road:
             of_resource = self._attributes(_object(resource, "resource"))
             for scope in _objects(resource, "scopeLogs"):
                 source = self._source(scope, of_resource)
-                for record in _objects(scope, "logRecords"):
+                for record in self._counted(_objects(scope, "logRecords")):
                     self._log(source, record)
+
+    def _counted(self, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The same records. Raises ``TooMuch`` when a request has more of them than it may."""
+        self._records += len(records)
+        if self._bounded:
+            check_records(self._records)
+        return records
 
     def _source(self, scope: dict[str, Any], of_resource: Attributes) -> Source:
         said = _object(scope, "scope")
@@ -133,7 +142,7 @@ class _Road:
                 max(start, moment(_integer(span, "endTimeUnixNano"))),
                 _status(_object(span, "status").get("code")) == STATUS_ERROR,
                 dict(_pairs(span)) if own else self._attributes(span),
-                tuple(self._event(event) for event in _objects(span, "events")),
+                tuple(map(self._event, self._counted(_objects(span, "events")))),
             )
         )
 

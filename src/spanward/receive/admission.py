@@ -63,8 +63,10 @@ class Admission:
         """
         if self._full() or self._inside + len(self._turns) >= self._most_requests:
             return None
-        if sender is not None and 2 * self._requests_of[sender] >= self._most_requests:
-            return None
+        if sender is not None:
+            waiting = sum(each == sender for each in self._turns.values())
+            if 2 * (self._requests_of[sender] + waiting) >= self._most_requests:
+                return None
         if not self._turns and self._has_room(sender):
             return self._place(sender)
         turn: _Turn = asyncio.get_running_loop().create_future()
@@ -101,7 +103,7 @@ class Admission:
             self._bytes_of[sender] += size
             if not self._requests_of[sender]:
                 del self._requests_of[sender], self._bytes_of[sender]
-        if size < 0:
+        if size < 0 or requests < 0:
             self._give_turns()
 
     def _give_turns(self) -> None:

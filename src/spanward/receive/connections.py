@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 if TYPE_CHECKING:
     import ssl
@@ -52,9 +54,12 @@ class Connections:
         self._accepting = accepting
         self._most = most
         self._patience = patience
+        logger = logging.getLogger(f"{__name__}.aiohttp")
+        logger.addFilter(_one_line)
         self._server = web.Server(
             self._served,
             access_log=None,
+            logger=logger,
             auto_decompress=False,  # we do it, within bounds
             keepalive_timeout=_IDLE,
             lingering_time=2.0,
@@ -115,6 +120,19 @@ class Connections:
                 most = _IDLE if connection in self._began else self._patience
                 if now - self._since.setdefault(connection, now) > most:
                     connection.force_close()
+
+
+def _one_line(record: logging.LogRecord) -> bool:
+    """Have what is no HTTP told in a line: it is a sender's mistake, gRPC to this port mostly."""
+    error = record.exc_info[1] if record.exc_info else None
+    if isinstance(error, HttpProcessingError):
+        record.levelno, record.levelname = logging.WARNING, "WARNING"
+        record.msg, record.args = (
+            "no HTTP request (gRPC has a port of its own): %s",
+            (str(error.message).partition("\n")[0],),
+        )
+        record.exc_info = None
+    return True
 
 
 class _Refused(asyncio.Protocol):

@@ -7,6 +7,7 @@ stream of one, so that capacity is looked at before the message is read.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from typing import Any, Final, NoReturn
 
@@ -25,8 +26,11 @@ from spanward.request import Signal
 TRACE_SERVICE: Final = "opentelemetry.proto.collector.trace.v1.TraceService"
 LOGS_SERVICE: Final = "opentelemetry.proto.collector.logs.v1.LogsService"
 
+log = logging.getLogger(__name__)
+
 _MIB: Final = 1024 * 1024
 _OVERLOADED: Final = "overloaded, try again"
+_UNKNOWN: Final = "a valid token is needed, as in authorization: Bearer TOKEN"
 _OPTIONS: Final[list[tuple[str, int]]] = [
     ("grpc.so_reuseport", 0),  # else a second process would split sessions, silently
     # What is not read yet waits with its sender, not here. (40 requests of 56 MiB at once, most of
@@ -130,7 +134,8 @@ class _Export:
             )
         except UnknownSender:
             self._taker.tally.refused["unauthenticated"] += 1
-            await context.abort(grpc.StatusCode.UNAUTHENTICATED, "a valid bearer token is needed")
+            log.warning("a call by gRPC from %s has no valid token", context.peer())
+            await context.abort(grpc.StatusCode.UNAUTHENTICATED, _UNKNOWN)
 
     async def _refuse(self, context: _Context) -> NoReturn:
         self._taker.tally.refused["overloaded"] += 1

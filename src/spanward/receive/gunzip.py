@@ -6,6 +6,8 @@ import zlib
 from typing import Final
 
 _GZIP: Final = 16 + zlib.MAX_WBITS
+_MOST_MEMBERS: Final = 100
+"""Members of one body. Empty ones give nothing, and each takes a copy of all that follows it."""
 
 
 class NotGzipError(ValueError):
@@ -18,6 +20,7 @@ class Gunzip:
     def __init__(self) -> None:
         self._member = zlib.decompressobj(_GZIP)
         self._begun = False
+        self._members = 1
 
     def feed(self, piece: bytes, most: int) -> bytes:
         """What a piece gives, ``most`` bytes and one more at most: then there is too much.
@@ -28,6 +31,9 @@ class Gunzip:
         while piece and len(given) <= most:
             if self._member.eof:
                 self._member = zlib.decompressobj(_GZIP)
+                self._members += 1
+                if self._members > _MOST_MEMBERS:
+                    raise NotGzipError("too many members in one gzip")
             self._begun = True
             try:
                 given += self._member.decompress(piece, most + 1 - len(given))

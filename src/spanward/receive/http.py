@@ -7,9 +7,11 @@ bodies: OTLP specification, *OTLP/HTTP*.
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING, Final
 
-from aiohttp import web
+from aiohttp import ClientPayloadError, web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from spanward.receive.connections import Connections
 from spanward.receive.gunzip import Gunzip, NotGzipError
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from spanward.receive.admission import Admission, Place
     from spanward.receive.entrance import Entrance
     from spanward.request import Answer, Encoding, Signal
+
+log = logging.getLogger(__name__)
 
 _PATHS: Final[dict[str, Signal]] = {"/v1/traces": "traces", "/v1/logs": "logs"}
 _TYPES: Final[dict[str, Encoding]] = {
@@ -94,7 +98,8 @@ class HttpDoor:
         sender = self._sender(request)
         encoding = _TYPES.get(request.content_type)
         if encoding is None:
-            raise self._refusal("unsupported", 415, _MALFORMED, f"one of {', '.join(_TYPES)}")
+            words = f"the Content-Type must be one of {', '.join(_TYPES)}"
+            raise self._refusal("unsupported", 415, _MALFORMED, words)
         coding = request.headers.get("Content-Encoding", "").strip().lower()
         if coding not in _CODINGS:
             raise self._refusal("unsupported", 415, _MALFORMED, "no content encoding but gzip")
@@ -117,11 +122,12 @@ class HttpDoor:
             authorization = request.headers.get("Authorization")
             return self._entrance.gate.sender(authorization, name_of_peer(peer))
         except UnknownSender:
+            log.warning("a request by HTTP from %s has no valid token", request.remote)
             raise self._refusal(
                 "unauthenticated",
                 401,
                 _UNAUTHENTICATED,
-                "a valid bearer token is needed",
+                "a valid token is needed, as in Authorization: Bearer TOKEN",
                 WWW_Authenticate="Bearer",
             ) from None
 
@@ -135,6 +141,8 @@ class HttpDoor:
             raise self._refusal("slow", 408, _TIMEOUT, "the body did not arrive") from None
         except NotGzipError as mistake:
             raise self._refusal("gzip", 400, _MALFORMED, str(mistake)) from None
+        except (ConnectionError, HttpProcessingError, ClientPayloadError):
+            raise self._refusal("malformed_body", 400, _MALFORMED, "the body is broken") from None
         finally:
             if data is None:
                 place.leave()
@@ -143,10 +151,13 @@ class HttpDoor:
 
     async def _body(self, request: web.BaseRequest, *, zipped: bool) -> bytes:
         """All of a body, unpacked; its limit is that of what is unpacked."""
-        gunzip, body = Gunzip() if zipped else None, bytearray()
+        if request.headers.get("Expect", "").lower() == "100-continue":
+            await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        gunzip, body, packed = Gunzip() if zipped else None, bytearray(), 0
         async for piece in request.content.iter_any():
+            packed += len(piece)
             body += piece if gunzip is None else gunzip.feed(piece, self._largest - len(body))
-            if len(body) > self._largest:
+            if max(len(body), packed) > self._largest:
                 words = f"at most {self._largest // _MIB} MiB, unpacked"
                 raise self._refusal("too_large", 413, _TOO_LARGE, words)
         if gunzip is not None:

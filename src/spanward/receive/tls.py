@@ -57,7 +57,14 @@ class Certificates:
     def refresh(self) -> None:
         """Have the files' new certificate used from now on, if they changed."""
         if (read := self._reread()) is not None:
-            self._context.load_cert_chain(self._files.cert, self._files.key)
+            try:
+                self._context.load_cert_chain(self._files.cert, self._files.key)
+            except (
+                OSError,
+                ssl.SSLError,
+            ) as error:  # they changed once more
+                log.error("%s: %s", self._files.cert, error)  # noqa: TRY400
+                return
             self._read = read
 
     def _changed(self) -> Any:
@@ -111,12 +118,17 @@ def _configuration(read: Mapping[str, bytes]) -> Any:
     return grpc.ssl_server_certificate_configuration([pair], read.get("client_ca"))
 
 
+_NAMES: Final = ("DNS", "URI", "email", "IP Address")
+"""Kinds of alternative names that both gRPC and Python give as text."""
+
+
 def name_of_peer(certificate: Mapping[str, Any] | None) -> str | None:
     """The name in a certificate as Python has it: an alternative one, else its common name."""
     if not certificate:
         return None
-    for _, name in certificate.get("subjectAltName", ()):
-        return str(name)
+    for kind, name in certificate.get("subjectAltName", ()):
+        if kind in _NAMES:
+            return str(name)
     subject = (pair for part in certificate.get("subject", ()) for pair in part)
     return next((str(value) for key, value in subject if key == "commonName"), None)
 
