@@ -234,3 +234,13 @@ def test_what_was_cut_is_withheld() -> None:
     made = item(span("tool.call", cut))
     assert made.withheld >= {"path", "ops", "name"}
     assert made.attribute("x.y") is CUT
+
+
+def test_arguments_that_are_too_much_to_read_are_withheld() -> None:
+    """A call must not pass unseen because its arguments are deep or many: they are unknown."""
+    deep = '{"a":' * 65 + "1" + "}" * 65
+    many = '{"a":[' + "1," * 100_001 + "1]}"
+    for text in (deep, many):
+        made = item(span("tool.call", {"gen_ai.tool.call.arguments": text}))
+        assert made.args is None
+        assert made.withheld == {"args"}

@@ -13,6 +13,7 @@ from spanward.engine.engine import Engine
 from spanward.engine.limits import Limits
 from spanward.item import Item, Report
 from spanward.saved import Saving
+from spanward.stores.memory import MemoryStore
 from spanward.stores.sqlite import SqliteStore
 from spanward.vault import NOTHING
 from spanward.verdict import Cause
@@ -217,3 +218,27 @@ def test_there_are_no_more_jobs_than_sessions() -> None:
         gone += told(judged.take([report], float(number)))
     assert gone == [("calm", f"j{number}", "unknown", "evicted", 0) for number in (1, 2)]
     assert sorted(judged._registry.jobs) == ["j3", "j4", "j5"]
+
+
+def test_jobs_that_nobody_asks_for_are_no_more_either() -> None:
+    """A store may be asked by other specs one day: jobs are known, and bounded."""
+    judged = engine(Limits(max_open=2), MemoryStore())
+    for number in range(1, 5):
+        one = item(at=number, job=f"j{number}")
+        assert judged.take([Report(one.trace_id, one.span_id, 1, "s1", True, (one,))], 1.0) == []
+    assert sorted(judged._registry.jobs) == ["j3", "j4"]
+
+
+def test_a_candidate_that_was_forgotten_is_passed_over() -> None:
+    """Its time had come before there were too many again."""
+    judged = engine(Limits(max_open=3, idle_timeout=10.0, retain=20.0))
+    judged.take(sent(None, "s1", "s2"), 0.0)
+    judged.take(sent(None, "s3"), 9.0)
+    assert evicted(judged.take(sent(None, "s4"), 9.0)) == ["s1"]
+    judged.advance(21.0)
+    judged.take(sent(None, "s3", "s4", at=2), 25.0)
+    judged.advance(31.0)
+    assert "s2" not in judged._registry.sessions
+    judged.take(sent(None, "s5"), 32.0)
+    assert evicted(judged.take(sent(None, "s6"), 33.0)) == ["s3"]
+    assert judged._registry.total == 3
