@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -96,6 +97,20 @@ def serving(folder: Path) -> Iterator[Serving]:
     process = Serving("--specs", specs, "--config", config, "--drain")
     yield process
     process.kill()
+
+
+def test_it_may_open_many_files(folder: Path) -> None:
+    """As many as its hard limit allows: each connection is one."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (512, before[1]))
+    try:
+        specs, config = str(folder / "spec.yaml"), str(folder / "config.yaml")
+        process = Serving("--specs", specs, "--config", config)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    soft, hard = resource.prlimit(process.pid, resource.RLIMIT_NOFILE)
+    process.kill()
+    assert soft == (65_536 if hard == resource.RLIM_INFINITY else min(hard, 65_536))
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import resource
 import signal
 import sys
 from pathlib import Path
@@ -23,6 +24,7 @@ from spanward.specs.spec import Spec
 log = logging.getLogger("spanward")
 
 BAD_CONFIG: Final = 2
+_MOST_FILES: Final = 65_536
 
 
 @click.command("serve")
@@ -48,6 +50,7 @@ def command(
     # A request to reload that comes before there is a service is met: specs are about to be read.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     logs.begin()
+    _allow_many_files()
     problems = Problems()
     config = Config() if config_path is None else load_config(config_path, problems)
     if spec_paths:
@@ -75,6 +78,17 @@ def _read(config: Config) -> Reading | None:
         return read(config.specs or (DEFAULT_SPECS,))
     log.warning("there is no folder ./%s: nothing is judged", DEFAULT_SPECS)
     return None
+
+
+def _allow_many_files() -> None:
+    """Have as many open files as we may: connections that only stay must not use up the usual 1024.
+
+    (More than 65,536 would be of no use, and some systems allow a thousand million.)
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 async def _serve(config: Config, specs: tuple[Spec, ...], digest: bytes, *, drain: bool) -> None:
