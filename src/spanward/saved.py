@@ -146,8 +146,8 @@ class Changes(msgspec.Struct, frozen=True):
     ``dropped`` are sessions that go first, with all their facts: one of the name may come anew.
     ``turns`` are (session, turn, what is kept of it), ``facts`` (session, key, packed fact). A
     session has rows of its own for these, so that what changes of a long one is not all of it.
-    ``gone`` are (kind of unit, name) of what was
-    dropped after it was known, and begins in a gap if it returns.
+    ``gone`` are (kind of unit, name) of what was dropped after it was known, and begins in a gap if
+    it returns.
     """
 
     dropped: list[str]

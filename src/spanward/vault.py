@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
     from spanward.saved import Numbering, SavedJob, SavedReports, SavedTrace, Stored
 
+MOST_GONE: Final = 1_000_000
+"""Names of dropped sessions and jobs that are remembered: one that returns begins in a gap."""
+
 
 class Vault(Protocol):
     """What was saved. Everything asked for is as of the last ``Changes`` that were saved.

@@ -91,8 +91,14 @@ def test_where_can_ask_too() -> None:
 
 @pytest.mark.parametrize("order", [0, 1])
 @pytest.mark.parametrize("later", [-1, 0, 1])
-def test_nobody_can_unsay_what_another_sender_said(order: int, later: int) -> None:
-    """Also of items without a call id, which are not kept whole where nobody asks who sent them."""
+@pytest.mark.parametrize("other_sender", ["agent", None])
+def test_nobody_can_unsay_what_another_sender_said(
+    other_sender: str | None, order: int, later: int
+) -> None:
+    """Nor can one without a name. Also of items without a call id.
+
+    These are not kept whole where nobody asks who sent them.
+    """
     spec = {
         "name": "not-rejected",
         "assert": {"never": {"event": "rejected", "principal": "people"}},
@@ -101,7 +107,7 @@ def test_nobody_can_unsay_what_another_sender_said(order: int, later: int) -> No
     engine = Engine(compiled([spec, other]), Limits(settle=0.0))
     said = [
         item("rejected", 5, kind=EVENT, end_ns=10 + end, principal=by)
-        for by, end in (("people", 0), ("agent", later))
+        for by, end in (("people", 0), (other_sender, later))
     ]
     for one in reversed(said) if order else said:
         engine.take([Report(one.trace_id, one.span_id, 5, "s1", False, (one,))], 0.0)

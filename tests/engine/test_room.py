@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+import msgspec
+
 from spanward.engine.engine import Engine
 from spanward.engine.limits import Limits
 from spanward.item import Item, Report
@@ -205,6 +207,42 @@ def test_an_amended_item_opens_no_session_beyond_the_quota() -> None:
     again = item("other", at=1, session="a1", trace=9, principal="a", call_id="c", end_ns=0)
     judged.take([Report(again.trace_id, again.span_id, 1, "a1", True, (again,), "a")], 2.0)
     assert judged._registry.owners == {"a": 1}
+
+
+def test_what_a_second_sender_amends_counts_for_it() -> None:
+    """An item of two senders has no principal; the session that it brings back has an owner."""
+    asks = {"never": {"tool": {"name": "push"}, "principal": "p"}}
+    judged = Engine(compiled([{"name": "asks", "assert": asks}]), Limits(max_open_per_sender=1))
+    for by, session, end in (("a", "a1", 1), ("a", "a2", 1), ("b", None, 2)):
+        one = item(at=1, session=session, trace=9, principal=by, end_ns=end)
+        at = 2 if session == "a2" else 1
+        one = msgspec.structs.replace(one, span_id=at.to_bytes(8))
+        judged.take([Report(one.trace_id, one.span_id, 1, session, False, (one,), by)], 1.0)
+    assert not judged.faults
+    assert judged._registry.owners == {"a": 1, "b": 1}
+    assert "a1" in judged._registry.sessions
+
+
+def test_relief_ends_when_a_sender_is_counted_that_has_no_session(tmp_path: Path) -> None:
+    """A damaged row that came anew was counted twice: there is nothing left to push out."""
+    path = tmp_path / "s.db"
+    store = SqliteStore(path, "aside")
+    judged = engine(Limits(), store)
+    judged.take(sent("a", "a1"), 0.0)
+    save(judged, store, 0.0)
+    store.close()
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE sessions SET data = x'00'")
+    store = SqliteStore(path, "aside")
+    judged = engine(Limits(), store)
+    judged.take(sent("b", "a1"), 1.0)
+    save(judged, store, 1.0)
+    assert store.owners() == {"b": 1}
+    for _ in range(3):
+        judged.relieve()
+    assert not judged.faults
+    assert (judged._registry.total, judged._registry.owners) == (0, {})
+    store.close()
 
 
 def test_there_are_no_more_jobs_than_sessions() -> None:

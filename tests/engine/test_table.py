@@ -76,7 +76,7 @@ def test_names_of_dropped_sessions_are_forgotten_in_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The oldest first: there is an end to everything that is kept."""
-    monkeypatch.setattr(registry, "_MOST_GONE", 2)
+    monkeypatch.setattr(registry, "MOST_GONE", 2)
     kept = Registry(Plan([]), NOTHING, 0.0, 0.0)
     for name in ("a", "b", "c"):
         kept.drop(kept.session(name, 0.0), remembered=True)

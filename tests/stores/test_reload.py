@@ -238,7 +238,7 @@ def test_a_failed_attempt_changes_nothing(store: MakeStore) -> None:
 
 def test_names_of_what_is_gone_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Over all reloads."""
-    monkeypatch.setattr(memory_store, "_MOST_GONE", 2)
+    monkeypatch.setattr(memory_store, "MOST_GONE", 2)
     running = engine(MemoryStore, NEVER_RM, max_open=1)
     for name in ("a", "b", "c", "d"):
         running.take(calls(name, "cat"))

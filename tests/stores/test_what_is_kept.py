@@ -254,6 +254,21 @@ def test_a_damaged_row_is_a_gap_and_no_more(tmp_path: Path, caplog: Any) -> None
     }
 
 
+def test_nothing_of_a_damaged_session_comes_back(tmp_path: Path) -> None:
+    """Neither its facts nor its owner: a session of its name that came since is another one."""
+    limits = Limits(settle=1.0, idle_timeout=1e6, amend_window=1.0)
+    process = Process(tmp_path / "s.db", compiled([NEVER_RM]), limits)
+    take(process, said("torn", "rm", 1))
+    process.store._db.execute("UPDATE sessions SET data = x'c1', owner = 'old'")
+    process.crash()
+    take(process, said("torn", "cat", 2))
+    process.crash()
+    assert process.store.owners() == {}
+    assert process.engine._registry.total == 1
+    take(process, said("torn", "cat", 3))
+    assert len(process.engine._registry.sessions["torn"].table) == 0
+
+
 def test_the_end_of_a_turn_is_due_after_a_restart(
     tmp_path: Path, restart: Callable[[Process], None]
 ) -> None:

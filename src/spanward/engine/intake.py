@@ -172,7 +172,7 @@ class Intake:
         before = [old for old in placed if self._registry.has(old.session)]
         home = placed[0].session.name if is_call(item) else item.session
         name = home or self._registry.home(item.trace_id) or ""
-        session = self._life.session(name, now, item.principal)
+        session = self._life.session(name, now, execution.reports[-1].principal)
         fact = self._put(session, execution, item)
         self._see(session, item, now)
         for old in before:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class Keep:
     """Reports by the identity of their item.
 
-    ``window`` is in seconds; None keeps all for ever. ``signed``: those of a sender with a name are
-    kept too, so that what another one reports under the same ids is seen to be another's.
+    ``window`` is in seconds; None keeps all for ever. ``signed``: those without a call id are kept
+    too, so that what another sender reports under the same ids is seen to be another's.
     """
 
     def __init__(self, window: float | None, registry: Registry, *, signed: bool) -> None:
@@ -40,9 +40,7 @@ class Keep:
 
     def keeps(self, item: Item) -> bool:
         """Whether the reports of an item are kept: those with a call id, or all of them."""
-        if self._window is None or item.call_id is not None:
-            return True
-        return self._signed and item.principal is not None
+        return self._window is None or self._signed or item.call_id is not None
 
     def of(self, identity: bytes) -> Reports | None:
         """The reports of an identity; None when there are none."""

@@ -22,8 +22,8 @@ _PLACES: Final = ("trace_id", "span_id", "event", "digest", "kind")
 _OTHERS: Final = tuple(
     field
     for field in Item.__struct_fields__
-    if field not in (*_TIMES, *_PLACES, "attributes", "outer", "withheld", "setting", "ends")
-    and field != "principal"
+    if field not in (*_TIMES, *_PLACES)
+    and field not in ("attributes", "outer", "withheld", "setting", "ends", "principal")
 )
 """The fields of an item that may be absent, each merged by itself."""
 

@@ -6,13 +6,14 @@ Those of which nothing came for a while may be in the vault alone; ``find`` brin
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from spanward.engine.plan import JOB, SESSION
 from spanward.engine.restore import Restore
 from spanward.engine.session import Job, Presence, Session, Trace
 from spanward.engine.unsaved import Unsaved
 from spanward.item import SPAN
+from spanward.vault import MOST_GONE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from spanward.engine.unit import Unit
     from spanward.item import Item, Report
     from spanward.vault import Vault
-
-_MOST_GONE: Final = 1_000_000
-"""Names of dropped sessions that are remembered, so that one that returns begins in a gap."""
 
 
 class Registry:
@@ -63,6 +61,8 @@ class Registry:
         session = self.find(name)
         if session is None:
             gone = self._is_gone(name)
+            if gone:  # a row that cannot be read may be there still
+                self.unsaved.dropped[name] = None
             session = self.sessions[name] = Session(
                 name,
                 now,
@@ -305,5 +305,5 @@ class Registry:
 
 def _remember(gone: dict[str, None], name: str) -> None:
     gone[name] = None
-    if len(gone) > _MOST_GONE:
+    if len(gone) > MOST_GONE:
         del gone[next(iter(gone))]

@@ -58,8 +58,9 @@ class Room:
 
     def relieve(self) -> None:
         """Push out a share of all sessions, the quietest of the largest sender first."""
-        for _ in range(min(self._registry.total, self._registry.total // _SHARE + 1)):
-            self._push_one_out(self._largest())
+        for _ in range(self._registry.total // _SHARE + 1):
+            if self._registry.total > 0:
+                self._push_one_out(self._largest())
 
     def _largest(self) -> str:
         owners = self._registry.owners

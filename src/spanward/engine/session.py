@@ -38,14 +38,14 @@ class Presence:
 
     ``steps`` counts the items that make a unit exist (all but plain spans), ``numbered`` those
     with a turn number that the runtime sent. Without ``by_turn`` turns are not looked at.
-    ``changed`` is told of turns of which something changed.
+    ``changed``, if given, is told of turns of which something changed.
     """
 
     __slots__ = ("_by_turn", "_changed", "_ranked", "_starts", "numbered", "steps", "turns")
 
     def __init__(self, *, by_turn: bool, changed: dict[Turn | None, None] | None = None) -> None:
         self._by_turn = by_turn
-        self._changed: dict[Turn | None, None] = {} if changed is None else changed
+        self._changed = changed
         self.steps = 0
         self.numbered = 0
         self.turns: dict[Turn, _TurnSeen] = {}
@@ -69,7 +69,8 @@ class Presence:
         if self._by_turn and start < self._starts.get(key, start + 1):
             self._starts[key] = start
             self._ranked = None
-            self._changed[key] = None
+            if self._changed is not None:
+                self._changed[key] = None
 
     def add(self, other: Presence) -> None:
         """Take what another presence knows into account."""
@@ -149,7 +150,8 @@ class Presence:
         return isinstance(turn, int) and isinstance(other, int) and turn > other
 
     def _see_turn(self, turn: Turn, items: int, steps: int) -> None:
-        self._changed[turn] = None
+        if self._changed is not None:
+            self._changed[turn] = None
         seen = self.turns.get(turn)
         if seen is None:
             seen = self.turns[turn] = _TurnSeen()

@@ -6,7 +6,6 @@ It holds something only while specs are reloaded: what the old engine leaves to 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import Final
 
 from spanward.saved import (
     FIRST,
@@ -21,9 +20,7 @@ from spanward.saved import (
     Sending,
     Stored,
 )
-
-_MOST_GONE: Final = 1_000_000
-"""Names of dropped sessions and jobs that are remembered."""
+from spanward.vault import MOST_GONE
 
 
 class MemoryStore:
@@ -65,7 +62,7 @@ class MemoryStore:
         self._jobs = [one for one in changes.jobs.values() if one is not None]
         self._reports = [(key, one) for key, one in changes.reports.items() if one is not None]
         self._gone |= dict.fromkeys(changes.gone)
-        while len(self._gone) > _MOST_GONE:
+        while len(self._gone) > MOST_GONE:
             del self._gone[next(iter(self._gone))]
 
     def taken(self) -> None:

@@ -31,21 +31,19 @@ from spanward.saved import (
 from spanward.stores import StoreError
 from spanward.stores.codec import decoder, encode
 from spanward.stores.file import taken
+from spanward.vault import MOST_GONE
 from spanward.verdict import Announcement
 
 log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 
-_MOST_GONE: Final = 1_000_000
-"""Names of dropped sessions that are remembered."""
-
 _PUT_SESSION: Final = """
 INSERT INTO sessions (name, ended, said_end, urgent, seen, open_units, owner, data)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (name) DO UPDATE SET ended = excluded.ended, said_end = excluded.said_end,
     urgent = excluded.urgent, seen = excluded.seen, open_units = excluded.open_units,
-    data = excluded.data
+    owner = excluded.owner, data = excluded.data
 """
 _PUT_FACT: Final = """
 INSERT INTO facts (session, key, data) SELECT id, ?, ? FROM sessions WHERE name = ?
@@ -250,7 +248,7 @@ class SqliteStore:
         if changes.gone:
             self._many("INSERT OR IGNORE INTO gone VALUES (?, ?)", changes.gone)
             self._db.execute(
-                "DELETE FROM gone WHERE rowid <= (SELECT max(rowid) FROM gone) - ?", (_MOST_GONE,)
+                "DELETE FROM gone WHERE rowid <= (SELECT max(rowid) FROM gone) - ?", (MOST_GONE,)
             )
 
     def _save_turns(self, turns: list[tuple[str, Turn | None, SavedTurn | None]]) -> None:
