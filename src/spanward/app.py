@@ -87,8 +87,7 @@ async def running(
 
     ``reading`` is the digest of the files that the specs are from. ``drain`` makes every open
     result final on the way out. Without ``store`` it is the one that the configuration names.
-    Raises ``OSError`` when an address
-    cannot be had or a file cannot be written; nothing runs then.
+    Raises ``OSError`` when an address cannot be had or a file cannot be written; nothing runs then.
     """
     entrances = _entrance(config.grpc), _entrance(config.http)
     token = None if config.token_file is None else Token(config.token_file)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from functools import partial
 from math import inf
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from spanward.engine.deadlines import Deadlines
@@ -268,7 +269,7 @@ class Lifecycle:
         self._rest.start(now)
         if not self._vault.keeps:  # else the vault tells which of them go first
             ended = [each for each in self._registry.sessions.values() if each.ended]
-            for session in sorted(ended, key=_quiet_since):
+            for session in sorted(ended, key=attrgetter("seen")):
                 self._room.note_ended(session)
 
     def saved(self, now: float) -> None:
@@ -341,7 +342,3 @@ class Lifecycle:
             self._judge.evict(job.unit)
         self._folding.forget(job.unit)
         self._registry.drop_job(job, remembered=True)
-
-
-def _quiet_since(session: Session) -> float:
-    return session.seen

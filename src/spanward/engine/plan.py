@@ -64,8 +64,8 @@ class Plan:
     matchers are known, ``order_bound``, and the bit of the role whose items are violations
     (``violating``, 0 for none). ``by_sha256`` finds a spec. ``named_turns`` are the turn numbers
     that specs name: these are judged in every session. ``asks_principal``: some matcher asks who
-    sent an item. ``redacts``: values of arguments are kept
-    out of the words that are kept of an item.
+    sent an item. ``redacts``: values of arguments are kept out of the words that are kept of an
+    item.
     """
 
     def __init__(

@@ -59,10 +59,7 @@ class Certificates:
         if (read := self._reread()) is not None:
             try:
                 self._context.load_cert_chain(self._files.cert, self._files.key)
-            except (
-                OSError,
-                ssl.SSLError,
-            ) as error:  # they changed once more
+            except OSError as error:  # they changed once more; an SSLError is one too
                 log.error("%s: %s", self._files.cert, error)  # noqa: TRY400
                 return
             self._read = read
@@ -107,7 +104,7 @@ def _context(files: TlsFiles) -> ssl.SSLContext:
         if files.client_ca is not None:
             context.verify_mode = ssl.CERT_REQUIRED
             context.load_verify_locations(files.client_ca)
-    except (OSError, ssl.SSLError) as error:
+    except OSError as error:  # an SSLError is one
         shown = ", ".join(str(path) for path in (files.cert, files.key, files.client_ca) if path)
         raise TlsFilesError(f"no TLS can be made of {shown}: {error}") from error
     return context
