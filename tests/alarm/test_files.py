@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import re
 from collections.abc import Callable
@@ -14,7 +13,7 @@ import yaml
 
 from tests.alarm.dashboards import DASHBOARDS, faults, load, panels, queries
 from tests.docs.pages import ROOT, anchors, pages
-from tests.service.world import NEVER_RM, apart, page, service
+from tests.service.world import exposition
 
 DEPLOY: Final = ROOT / "deploy"
 RULES: Final = [
@@ -30,13 +29,7 @@ PUSHED: Final = "SpanwardViolation"
 @pytest.fixture(scope="module")
 def exposed() -> set[str]:
     """The names that a running service exposes, of metrics and of their samples."""
-
-    async def story() -> str:
-        async with service(NEVER_RM) as running:
-            text: str = await apart(page, running.admin_port, "/metrics")
-            return text
-
-    lines = asyncio.run(story()).splitlines()
+    lines = exposition()
     declared = {line.split()[2] for line in lines if line.startswith("# TYPE")}
     return declared | {line.partition("{")[0].split()[0] for line in lines if line[:1] != "#"}
 

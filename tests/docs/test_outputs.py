@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import shlex
 from collections.abc import Iterator
@@ -21,7 +20,7 @@ from spanward.item import TOOL_CALL, Item, Report
 from spanward.verdict import Announcement, Result, Verdict, as_object
 from tests.docs.examples import compiled
 from tests.docs.pages import ROOT, Block, blocks, names_in, pages, table
-from tests.service.world import NEVER_RM, apart, page, service
+from tests.service.world import NEVER_RM, exposition
 
 VERDICTS_PAGE: Final = ROOT / "docs" / "verdicts.md"
 BLOCKS: Final = [block for each in pages() for block in blocks(each)]
@@ -117,12 +116,5 @@ def _variants(one: Announcement) -> Iterator[Announcement]:
 
 def test_the_metrics() -> None:
     """The table has what ``/metrics`` has, and nothing else."""
-
-    async def exposed() -> str:
-        async with service(NEVER_RM) as running:
-            text: str = await apart(page, running.admin_port, "/metrics")
-            return text
-
-    lines = asyncio.run(exposed()).splitlines()
-    names = {line.split()[2] for line in lines if line.startswith("# TYPE")}
+    names = {line.split()[2] for line in exposition() if line.startswith("# TYPE")}
     assert set(_first_column("Metrics")) == names

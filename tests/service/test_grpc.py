@@ -27,6 +27,7 @@ from tests.service.world import (
     HERE,
     NEVER_RM,
     apart,
+    at,
     call,
     export,
     exporting,
@@ -66,12 +67,7 @@ def at_the_door(sink: Sink, work: Any, most_requests: int = 10) -> Any:
     """Do blocking work with a door that hands to a sink; what the work gives."""
 
     async def story() -> Any:
-        door = door_to(sink, most_requests)
-        port = await door.start()
-        try:
-            return await apart(work, port)
-        finally:
-            await door.stop(0)
+        return await at(door_to(sink, most_requests), work)
 
     return asyncio.run(story())
 

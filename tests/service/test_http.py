@@ -25,7 +25,7 @@ from spanward.receive.http import HttpDoor
 from spanward.request import Answer
 from tests.otlp.roads import as_json, logs
 from tests.service.test_grpc import MIB, Sink
-from tests.service.world import NEVER_RM, apart, call, figures, request, service
+from tests.service.world import NEVER_RM, apart, at, call, figures, request, service
 
 PROTOBUF = {"Content-Type": "application/x-protobuf"}
 JSON = {"Content-Type": "application/json; charset=utf-8"}
@@ -71,12 +71,7 @@ def at_the_door(sink: Sink, work: Any, **room: Any) -> Any:
 
     async def story() -> Any:
         admission = Admission(room.pop("most_requests", 10), 4 * MIB, MIB, **room)
-        door = HttpDoor(Entrance("127.0.0.1", 0, 1), admission, sink)
-        port = await door.start()
-        try:
-            return await apart(work, port)
-        finally:
-            await door.stop(0)
+        return await at(HttpDoor(Entrance("127.0.0.1", 0, 1), admission, sink), work)
 
     return asyncio.run(story())
 

@@ -169,6 +169,26 @@ async def apart(work: Any, *args: Any, **more: Any) -> Any:
     return await asyncio.to_thread(work, *args, **more)
 
 
+async def at(door: Any, work: Any) -> Any:
+    """Do blocking work with a door while it is open, given its port; what the work gives."""
+    port = await door.start()
+    try:
+        return await apart(work, port)
+    finally:
+        await door.stop(0)
+
+
+def exposition() -> list[str]:
+    """The lines of ``/metrics`` of a service to which nothing was sent."""
+
+    async def story() -> list[str]:
+        async with service(NEVER_RM) as running:
+            text: str = await apart(page, running.admin_port, "/metrics")
+            return text.splitlines()
+
+    return asyncio.run(story())
+
+
 def span(name: str, number: int = 1, **attributes: str) -> Span:
     """A span of the native dialect, as a client would encode it."""
     made = Span(
